@@ -108,8 +108,8 @@ def test_layers_on_partitions_are_built_measured_and_gone(lab: Lab, tmp_path: Pa
     assert all("temperature_max_c" in use for use in used.values() if use.get("disk"))
     read = {one["layout"]: one["read_back"] for one in result["layouts"]}
     lengths = {
-        layout: sorted(part["length"] // MIB for of_disk in found.values() if {"guid", "partitions"} <= of_disk.keys()
-                       for part in of_disk["partitions"].values())
+        layout: sorted(part["length"] // MIB for one in found.values() for table in one.get("tables", {}).values()
+                       for part in table["partitions"].values())
         for layout, found in read.items()
     }  # fmt: skip
     assert lengths == {"mirror": [658, 658], "pool": [109, 200, 300]}

@@ -35,7 +35,7 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Expected(NamedTuple):
-    """A device that should be there. Empty fields are not compared, and no sizes are."""
+    """A device that should be there. Empty fields are not compared, and no sizes are but those of partitions."""
 
     seen: Seen
     may_have: frozenset[str] = frozenset()
@@ -44,7 +44,7 @@ class Expected(NamedTuple):
     def differences(self, found: Seen | None) -> list[Difference]:
         if found is None:
             return [Difference(f"{self.seen.name} as blivet sees it", "there", "missing")]
-        fields = ("kind", "format", "level", "uuid")
+        fields = ("kind", "format", "level", "uuid", "start_bytes", "size_bytes")
         pairs = [(what, getattr(self.seen, what), getattr(found, what)) for what in fields]
         wrong = [Difference(f"{what} of {self.seen.name} as blivet sees it", *pair) for what, *pair in pairs
                  if pair[0] and pair[0] != pair[1]]  # fmt: skip

@@ -39,6 +39,7 @@ LAYER: Final = Layer(
             undo=teardown.teardown,
             health=build.health,
             members=build.members,
+            expect=build.expect,
             leaves=_leaves,
         ),
         "partition.verify": Action(args=Partitions, do=build.verify),

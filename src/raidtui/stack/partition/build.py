@@ -19,11 +19,11 @@ from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack import gpt
 from raidtui.stack.action import Outcome
-from raidtui.stack.blockdev import bounded
-from raidtui.stack.builder.seen import Seen, second_look
+from raidtui.stack.builder.seen import Expected, Seen
+from raidtui.stack.calls import bounded
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import devno
-from raidtui.stack.partition.plan import create_argvs, rest_of
+from raidtui.stack.partition.plan import create_argvs, discard_argv, rest_of
 from raidtui.stack.partition.spec import DiskTable, Partitions, part_path
 from raidtui.stack.partition.teardown import teardown
 from raidtui.stack.read_back import Difference, mismatch
@@ -51,10 +51,11 @@ def create(context: Context, made: Partitions) -> Outcome:
         return Outcome("already there", _found(context, made))
     context.about_to_write(made.disks)
     context.builder.load()  # now: loading takes longer than the disks may be unheld
+    calls: list[Argv] = []
     try:
         for table in made.tables:
             context.stop_if_cancelled()
-            _partition(context, table)
+            calls += _partition(context, table)
         names = [name for table in made.tables for name in _names(context, table)]
         wait_for_udev([*(context.permit(disk).disk.name for disk in made.disks), *names], UDEV_S)
         facts = _found(context, made)
@@ -63,11 +64,8 @@ def create(context: Context, made: Partitions) -> Outcome:
         with suppress(ProblemError):
             teardown(context, made)
         raise
-    return Outcome("created", facts, _commands(context, made))
-
-
-def _commands(context: Context, made: Partitions) -> tuple[Argv, ...]:
-    return create_argvs(made, {disk: context.permit(disk).disk.path for disk in made.disks})
+    same_as = create_argvs(made, {disk: context.permit(disk).disk.path for disk in made.disks})
+    return Outcome("created", {**facts, "same_as": same_as}, tuple(calls))
 
 
 def _stands(context: Context, table: DiskTable) -> bool:
@@ -75,20 +73,23 @@ def _stands(context: Context, table: DiskTable) -> bool:
     return gpt.guid_on(permit.path()) == table.guid and not differences(table, permit)
 
 
-def _partition(context: Context, table: DiskTable) -> None:
-    """Discard what no partition uses, write the table, and hold its partitions."""
+def _partition(context: Context, table: DiskTable) -> list[Argv]:
+    """Discard what no partition uses, write the table, and hold its partitions. Return what was done."""
     permit = context.permit(table.disk)
-    with without_udev(permit):
+    calls: list[Argv] = []
+    with _without_udev(permit):
         if table.discard:
+            calls.append(discard_argv(table, permit.disk.path))
             bounded(lambda: _discard(permit, *rest_of(table)), f"discarding of {permit.disk.path}", to_the_end=True)
         with context.lend([table.disk]):
-            context.builder.call("partition.create", table=table, path=permit.path())
+            calls += context.builder.call("partition.create", table=table, path=permit.path()).commands
             _await(table, permit)
             _take(context, table)
+    return calls
 
 
 @contextmanager
-def without_udev(permit: Permit) -> Iterator[None]:
+def _without_udev(permit: Permit) -> Iterator[None]:
     """Hold the disk's lock: udev leaves it alone, and would else drop and re-read its partitions at any moment."""
     fd = os.open(permit.path(), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
@@ -177,19 +178,14 @@ def differences(table: DiskTable, permit: Permit) -> list[Difference]:
 
 
 def verify(context: Context, made: Partitions) -> Outcome:
-    """Compare tables and partitions with the planned ones: by the disk, by the kernel, by udev's records and by blivet.
+    """Compare tables and partitions with the planned ones, by the disk and by the kernel.
 
     Facts: what was read. Raises ProblemError (`read-back`).
     """
     facts: dict[str, Any] = {}
-    disks = [context.permit(disk).disk for disk in made.disks]
-    every = [name for table in made.tables for name in _names(context, table)]
-    wait_for_udev([*(disk.name for disk in disks), *every], UDEV_S)  # blivet reads udev's records
-    seen = second_look(context.builder, [disk.path for disk in disks])
     for table in made.tables:
-        permit = context.permit(table.disk)
         names = _names(context, table)
-        wrong = differences(table, permit) + _seen_differences(table, permit.disk.name, names, seen)
+        wrong = differences(table, context.permit(table.disk))
         for part, name in zip(table.parts, names, strict=True):
             said = _uevent(name).get("PARTUUID", part.guid)  # older kernels do not tell it
             if said != part.guid:
@@ -199,7 +195,7 @@ def verify(context: Context, made: Partitions) -> Outcome:
         extents = {name: {"start": part.start, "length": part.length, "uuid": part.guid}
                    for part, name in zip(table.parts, names, strict=True)}  # fmt: skip
         facts[table.disk] = {"guid": table.guid, "partitions": extents}
-    return Outcome("done", facts)
+    return Outcome("done", {"tables": facts})
 
 
 def _uevent(name: str) -> dict[str, str]:
@@ -207,20 +203,16 @@ def _uevent(name: str) -> dict[str, str]:
     return {key: value for key, _, value in (line.partition("=") for line in lines)}
 
 
-def _seen_differences(table: DiskTable, disk: str, names: list[str], seen: Mapping[str, Seen]) -> list[Difference]:
-    """Compare the table with what blivet, which reads the disk (by its kernel name) on its own, takes it for."""
-    found = {
-        name: (one.uuid, one.start_bytes, one.size_bytes)
-        for name, one in seen.items()
-        if one.kind == "partition" and disk in one.parents
-    }
-    asked = {name: (part.guid, part.start, part.length) for name, part in zip(names, table.parts, strict=True)}
-    wrong = [Difference(f"{name} that blivet sees", asked.get(name), found.get(name))
-             for name in sorted(asked.keys() | found.keys()) if asked.get(name) != found.get(name)]  # fmt: skip
-    guid = seen[disk].uuid if disk in seen else None
-    if guid != table.guid:
-        wrong.append(Difference("GUID of the table that blivet sees", table.guid, guid))
-    return wrong
+def expect(context: Context, made: Partitions) -> tuple[Expected, ...]:
+    """Return the disks with their tables, and the partitions, as blivet should see them."""
+    found = []
+    for table in made.tables:
+        disk = context.permit(table.disk).disk.name
+        found.append(Expected(Seen("", disk, format="disklabel", uuid=table.guid)))
+        for part, name in zip(table.parts, _names(context, table), strict=True):
+            seen = Seen("partition", name, parents=(disk,), uuid=part.guid, start_bytes=part.start, size_bytes=part.length)
+            found.append(Expected(seen))
+    return tuple(found)
 
 
 def health(context: Context, made: Partitions) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from blivet.formats.disklabel import DiskLabel
 from blivet.size import Size
 
 from raidtui.stack import gpt
-from raidtui.stack.builder.libraries import Node
+from raidtui.stack.builder.libraries import Node, tell
 from raidtui.stack.partition.spec import DiskTable
 
 
@@ -52,6 +52,8 @@ class Label(DiskLabel):
             entries[number - 1] = planned.partitions[number - 1]
             if (start, length) != entries[number - 1][1:3]:
                 raise ValueError(f"partition {number} would be at byte {start} with {length} bytes")
+        places = (f"{number}:{start}+{length}" for number, (start, length) in there.items())
+        tell("DiskLabel.commit", self.device, planned.guid, *places)
         fd = os.open(self.device, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
         try:
             gpt.write_table(fd, self._table.size_bytes, sector, gpt.Table(planned.guid, tuple(entries)))
@@ -100,6 +102,7 @@ def remove(table: DiskTable, path: str) -> None:
     for one in sorted(label.partitions, key=lambda one: -int(one.number)):
         label.remove_partition(one)
         label.commit()
+    tell("DiskLabel.destroy", path)
     label.destroy()
     label.tell_kernel()
 

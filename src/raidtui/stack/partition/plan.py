@@ -210,14 +210,19 @@ def create_argvs(made: Partitions, paths: Mapping[str, str]) -> tuple[Argv, ...]
     for table in made.tables:
         path = paths[table.disk]
         if table.discard:
-            offset, length = rest_of(table)
-            argvs.append(("blkdiscard", "--offset", str(offset), "--length", str(length), path))
+            argvs.append(discard_argv(table, path))
         options = [f"--disk-guid={table.guid}"]
         for number, part in enumerate(table.parts, 1):
             options.append(f"--new={number}:{part.start >> 10}K:+{part.length >> 10}K")
             options.append(f"--partition-guid={number}:{part.guid}")
         argvs.append(("sgdisk", *options, path))
     return tuple(argvs)
+
+
+def discard_argv(table: DiskTable, path: str) -> Argv:
+    """Return the command for the discard of what no partition uses."""
+    offset, length = rest_of(table)
+    return ("blkdiscard", "--offset", str(offset), "--length", str(length), path)
 
 
 def remove_argvs(made: Partitions, paths: Mapping[str, str]) -> tuple[Argv, ...]:

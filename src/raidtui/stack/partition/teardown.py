@@ -17,9 +17,8 @@ from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError
 from raidtui.stack import gpt
 from raidtui.stack.action import Outcome
-from raidtui.stack.blockdev import bounded
+from raidtui.stack.calls import bounded
 from raidtui.stack.context import Context
-from raidtui.stack.partition.plan import remove_argvs
 from raidtui.stack.partition.spec import DiskTable, Partitions
 from raidtui.stack.teardown import until_gone
 
@@ -31,6 +30,7 @@ def teardown(context: Context, made: Partitions) -> Outcome:
 
     Facts: `erased` and `missing` (references of disks). Raises ProblemError (exit 6): `left-behind`, `stuck`.
     """
+    commands: list[Argv] = []
     erased: list[str] = []
     missing: list[str] = []
 
@@ -43,7 +43,7 @@ def teardown(context: Context, made: Partitions) -> Outcome:
                 missing.append(table.ref)
                 continue
             try:
-                if _remove(context, table, permit):
+                if _remove(context, table, permit, commands):
                     erased.append(table.ref)
             except (ProblemError, OSError) as error:
                 if permit.alive():
@@ -54,20 +54,14 @@ def teardown(context: Context, made: Partitions) -> Outcome:
     for part in (part for table in made.tables for part in table.parts):
         context.parts.pop(part.ref, None)
         context.built.pop(part.ref, None)
-    paths = {ref.partition(":")[2]: context.permit(ref.partition(":")[2]).disk.path for ref in erased}
-    commands: list[Argv] = []
-    if paths:
-        commands += remove_argvs(_only(made, paths), paths)
     return Outcome("undone" if erased else "nothing to do", {"erased": erased, "missing": missing}, tuple(commands))
 
 
-def _only(made: Partitions, disks: dict[str, str]) -> Partitions:
-    tables = tuple(table for table in made.tables if table.disk in disks)
-    return Partitions(made.name, made.uuid, tuple(disks), tables)
+def _remove(context: Context, table: DiskTable, permit: Permit, commands: list[Argv]) -> bool:
+    """Remove the table of one disk; return False if it has none, or carries foreign data. Raises ProblemError, OSError.
 
-
-def _remove(context: Context, table: DiskTable, permit: Permit) -> bool:
-    """Remove the table of one disk; return False if it has none, or carries foreign data. Raises ProblemError, OSError."""
+    `commands` gets what was called.
+    """
     ours = bounded(lambda: gpt.guid_on(permit.path()), f"reading {permit.disk.path}") == table.guid
     stale = not ours and _has_only_planned(table, permit)
     if not ours and not stale and not permit.divided:
@@ -85,7 +79,7 @@ def _remove(context: Context, table: DiskTable, permit: Permit) -> bool:
         if ours and _is_whole(table, permit):
             # What blivet cannot read any more is erased below.
             with suppress(ProblemError), context.lend([table.disk]):
-                context.builder.call("partition.remove", table=table, path=permit.path())
+                commands += context.builder.call("partition.remove", table=table, path=permit.path()).commands
         permit.hold(BUSY_PATIENCE_S)
         bounded(lambda: _erase(table, permit), f"erasing the table of {permit.disk.path}", to_the_end=True)
     if gpt.guid_on(permit.path()) is not None or gpt.partitions_of(permit.disk.name):
