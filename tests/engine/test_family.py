@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
-from raidtui.engine.run.target import family_of
+from raidtui.engine.run.target import below_partitions, family_of
 from raidtui.model.event import CellStarted
 
 
@@ -26,6 +28,19 @@ def test_an_array_below_another_is_its_member() -> None:
 
 def test_plain_disks_have_no_parents() -> None:
     assert family_of([{"sda": "target"}, {"sda": "target", "sdb": "target"}]).parents == {}
+
+
+def test_a_disk_is_below_its_partition_unless_it_has_several(tmp_path: Path) -> None:
+    for disk, count in (("sda", 1), ("sdb", 2)):
+        for number in range(1, count + 1):
+            name = f"{disk}{number}"
+            (tmp_path / "devices" / disk / name).mkdir(parents=True)
+            (tmp_path / "devices" / disk / name / "partition").write_text(f"{number}\n")
+            (tmp_path / name).symlink_to(tmp_path / "devices" / disk / name)
+        (tmp_path / disk).symlink_to(tmp_path / "devices" / disk)
+    devices = ["md127", "sda1", "sda", "sdb1", "sdb2", "sdb"]
+    assert below_partitions(devices, tmp_path) == {"sda": "sda1"}
+    assert below_partitions(["sda1"], tmp_path) == {}, "the disk is none of them"
 
 
 def test_journals_of_before_have_no_parents() -> None:

@@ -302,6 +302,38 @@ def test_an_admitted_disk_is_held_until_it_is_lent_and_written_to_without_asking
         one.hold()
 
 
+def test_a_divided_disk_is_held_by_those_of_its_partitions_that_are_free(server, monkeypatch):
+    used = {"/dev/sda1"}
+
+    def opened(wanted: Disk, devno: int, flags: int, part: str = "") -> int:
+        if flags & os.O_EXCL and part in used:
+            raise fail(REASONS["busy"], f"{part} is busy", place=wanted.id, exit=Exit.REFUSED)
+        return os.open(os.devnull, os.O_RDONLY)
+
+    monkeypatch.setattr(permit, "_open_checked", opened)
+    monkeypatch.setattr(permit.Permit, "verify", lambda self: None)
+    [one] = gate.admit("r1", want("a"))
+    assert one.held
+    one.divide({"sda1": 1, "sda2": 2})
+    assert not one.held
+    assert one.divided
+    with pytest.raises(ProblemError, match="sda1 is busy"):
+        one.hold()
+    assert [one.holds_part(name) for name in ("sda1", "sda2")] == [False, True]
+    with pytest.raises(ProblemError, match="has partitions: sda1, sda2"):
+        one.open_for_writing()
+    used.clear()
+    one.hold()
+    assert one.held
+    os.close(one.open_part_for_writing("sda1"))
+    one.unite()
+    assert not one.held
+    assert not one.divided
+    one.hold()
+    assert one.held
+    one.close()
+
+
 def test_a_disk_that_something_has_by_the_time_it_is_to_be_held_is_refused(server, monkeypatch):
     def opened(wanted: Disk, devno: int, flags: int) -> int:
         if flags & os.O_EXCL and wanted.id == "Sb":

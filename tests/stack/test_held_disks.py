@@ -16,7 +16,7 @@ from raidtui.stack import blank as blanking
 from raidtui.stack import context
 from raidtui.stack.blank import DisksToBlank, blank
 from raidtui.stack.context import Context
-from raidtui.stack.teardown import may_erase
+from raidtui.stack.teardown import lend, may_erase
 
 TAKEN = Problem("disk-taken", "a filesystem", "B", exit=3)
 
@@ -27,6 +27,8 @@ class FakePermit:
     def __init__(self, name: str) -> None:
         self.disk = Disk(name, f"sd{name.lower()}", 1 << 30, name, name, "model")
         self.held, self.user, self.fresh = True, "", False
+        self.held_parts: set[str] = set()
+        self.used_parts: set[str] = set()
 
     def hold(self, patience_s: float = 0.0) -> None:
         if self.user:
@@ -35,6 +37,15 @@ class FakePermit:
 
     def let_go(self) -> None:
         self.held = False
+        self.held_parts.clear()
+
+    def holds_part(self, name: str) -> bool:
+        return name in self.held_parts
+
+    def hold_part(self, name: str) -> None:
+        if name in self.used_parts:
+            raise fail(REASONS["busy"], f"a layer has {name}", place=self.disk.id, exit=Exit.REFUSED)
+        self.held_parts.add(name)
 
 
 @pytest.fixture
@@ -116,3 +127,23 @@ def test_leavings_beside_what_somebody_put_there_are_not_taken_off(bench: Any) -
     permits["C"].user = "mkfs"
     with pytest.raises(ProblemError, match="mkfs has it"):
         may_erase(made, "disk:C")
+
+
+def test_partitions_of_a_disk_are_lent_looked_at_and_erased_as_the_disk_is(bench: Any) -> None:
+    made, permits, looked, _ = bench
+    made.parts |= {"partition:p1": ("A", "sda1"), "partition:p2": ("A", "sda2")}
+    permit = permits["A"]
+    permit.user, permit.held, permit.used_parts, permit.held_parts = "p1's layer", False, {"sda1"}, {"sda2"}
+    assert made.disk_of("partition:p2") == made.disk_of("disk:A") == "A"
+    assert made.disk_of("md:rtabc0a") is None
+    assert made.holds("partition:p2")
+    assert not made.holds("partition:p1"), "a layer has it"
+    made.written.add("A")
+    assert may_erase(made, "partition:p2")
+    assert looked == {"A": False}, "a disk is looked at while any of its partitions is held"
+    with pytest.raises(ProblemError, match="a layer has sda1"):
+        may_erase(made, "partition:p1")
+    permit.fresh = True
+    assert not may_erase(made, "partition:p2")
+    with lend(made, "partition:p2"):
+        assert not made.holds("partition:p2")
