@@ -156,6 +156,10 @@ def test_disks_are_tuned_through_their_partitions_in_one_place() -> None:
     assert codes(device, a=1) == ["tuning-no-device"]
 
 
+def test_partitions_are_no_plain_disks() -> None:
+    assert codes({"disk": {"on": part("@a", "10%")}}, a=1) == ["disk-partitions"]
+
+
 def test_only_disks_are_partitioned() -> None:
     assert codes({"partition": {"on": {"md": {"level": "raid0", "on": "@a"}}}}, a=2) == ["partition-disks"]
 

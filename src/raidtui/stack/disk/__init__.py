@@ -17,7 +17,7 @@ from raidtui.model.scenario import Policy
 from raidtui.stack.action import Action, Outcome
 from raidtui.stack.amplification import Spread, Writes, copies
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Counts, Draft, Layer, Parts, Planned, PlannedTarget, Shape
+from raidtui.stack.layer import Counts, Draft, Layer, Parts, Planned, PlannedTarget, Shape, layers_below
 from raidtui.stack.tuning.spec import Tuning
 
 DISK_NONE: Final = Refusal(
@@ -25,6 +25,14 @@ DISK_NONE: Final = Refusal(
     "No disk to measure",
     "A layout of plain disks measures the disks of its role.",
     'Name a role: {"disk": {"on": "@data"}}.',
+)
+
+
+DISK_PARTITIONS: Final = Refusal(
+    "disk-partitions",
+    "Partitions are no plain disks",
+    "A layout of plain disks measures whole disks, each alone or all at once.",
+    'Partitions are a layout of their own: {"partition": {"on": "@data", "use": "60%"}} measures them all at once.',
 )
 
 
@@ -50,6 +58,9 @@ def inputs(spec: DiskSpec) -> dict[str, Operand]:
 
 
 def check(spec: DiskSpec, counts: Counts, place: str) -> list[Problem]:
+    if any(kind == "partition" for kind, _ in layers_below(spec.on.raw)):
+        text = "partitions are no plain disks"
+        return [DISK_PARTITIONS.problem(text, place=f"{place}.on", remedy=DISK_PARTITIONS.way_out)]
     if counts.get("on", 0) >= 1:
         return []
     return [DISK_NONE.problem("there is no disk to measure", place=f"{place}.on", remedy="Name a role.")]
