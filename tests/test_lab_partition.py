@@ -116,24 +116,22 @@ def test_layers_on_partitions_are_built_measured_and_gone(lab: Lab, tmp_path: Pa
 STANDING = "for disk in $(ls /sys/block | grep nvme); do sgdisk -p /dev/$disk 2>/dev/null; done; ls /dev/disk/by-partuuid"
 
 
-def test_a_run_holds_its_partitions_and_is_recovered_after_a_kill(lab: Lab, tmp_path: Path) -> None:
+def test_a_killed_run_holds_its_partitions_and_is_recovered(lab: Lab, tmp_path: Path) -> None:
     process, run = start_and_await(lab, "measure", *words(lab, {"mirror": MIRROR}, tmp_path))
+    lab.run(f"pkill -KILL -f '[r]unner .*{run}'")
+    process.communicate(timeout=300)
     standing = lab.run(STANDING).text
     assert standing.count("8300  raidtui") == 2
     plan = json.loads(lab.run(f"cat /var/lib/raidtui/runs/{run}/plan.json").text)
     tables = next(step["args"]["tables"] for step in plan["steps"] if step["action"] == "partition.create")
     assert all(table["guid"].upper() in standing and table["parts"][0]["guid"] in standing for table in tables)
     shown = json.loads(raidtui(lab, "disks", "--json").stdout)
-    reasons = {disk["serial"]: [reason["code"] for reason in disk["reasons"]] for disk in shown["disks"]}
-    assert [reasons[serial] for serial in lab.serials[:2]] == [["held"], ["held"]]
-    assert reasons[lab.serials[2]] == []
-    lab.run(f"pkill -KILL -f 'raidtui.* runner .*{run}'", check=False)
-    process.communicate(timeout=300)
-    # Another program finds neither disk nor partition free to take: the array has them.
-    assert lab.run("wipefs -a /dev/disk/by-partuuid/* 2>&1", check=False).code != 0
+    reasons = {disk["serial"]: sorted(reason["code"] for reason in disk["reasons"]) for disk in shown["disks"]}
+    assert [reasons[serial] for serial in lab.serials] == [["held", "md-active", "partitions"]] * 2 + [[]]
     done = raidtui(lab, "recover", run)
     assert done.returncode == 0, done.stdout + done.stderr
     assert raidtui(lab, "recover", run).returncode == 0, "any number of times"
+    assert lab.run(PARTITIONS, check=False).text == ""
     assert all(lab.is_zero(serial) for serial in lab.serials)
 
 
