@@ -70,7 +70,7 @@ def erase_label(fd: int) -> None:
     os.fsync(fd)
 
 
-SYS_BLOCK: Final = Path("/sys/block")
+SYS_BLOCK: Final = Path("/sys/class/block")
 
 
 class Mapping(NamedTuple):
