@@ -193,8 +193,8 @@ def _has_rest(disk: Part, parts: Sequence[PlannedPart]) -> bool:
 
 
 def _title(made: Partitions, disks: Mapping[str, Part]) -> str:
-    """Return `Partition 2 disks: 100 MiB, 300 MiB; discard the rest`."""
-    sizes = dict.fromkeys(", ".join(size_text(one.length) for one in table.parts) for table in made.tables)
+    """Return `Partition 2 disks: 100 MiB + 300 MiB; discard the rest`."""
+    sizes = dict.fromkeys(" + ".join(size_text(one.length) for one in table.parts) for table in made.tables)
     text = f"Partition {plural(len(disks), 'disk')}: {' or '.join(sizes)}"
     rest = [table for table in made.tables if _has_rest(disks[table.disk], table.parts)]
     if not rest:
