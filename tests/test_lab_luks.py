@@ -170,6 +170,7 @@ def test_every_cipher_tag_and_mode_is_built_measured_and_gone(lab: Lab, tmp_path
     assert found["mode-bitmap"]["mode"] == "bitmap"
 
 
+@pytest.mark.slow
 def test_kills_with_a_header_without_mapping(lab: Lab) -> None:
     encrypted = {"luks": SHORT["luks"]}
     killed_at(lab, scenario(encrypted), bound(lab, encrypted), _HEADERS)

@@ -112,6 +112,7 @@ def _is_rewound(seen: dict[str, Any], calls: list[str]) -> None:
     assert max(allocated) - min(allocated) < 1 << 20, "metadata alone"
 
 
+@pytest.mark.slow
 def test_ten_cells_are_measured_on_one_building_that_is_filled_once(lab: Lab) -> None:
     lab.run("cat > /root/rollback.json", input_bytes=json.dumps(SCENARIO).encode())
     ssh.sync_code(lab.name)
