@@ -51,7 +51,7 @@ one: $(STAMP)
 	$(BIN)/pytest -q -n 0 '$(T)'
 
 test: setup check test-tools
-	$(BIN)/pytest -m 'not slow' $(TWO_AT_ONCE)
+	$(BIN)/pytest -m 'not slow' $(TWO_AT_ONCE) --durations=60 --durations-min=10
 
 lab-all: setup
 	$(BIN)/python scripts/lab_all --only '$(ONLY)' $(if $(RESUME),--resume) $(if $(BRIEF),--brief) $(if $(AT_ONCE),--at-once $(AT_ONCE))

@@ -116,6 +116,7 @@ def test_layers_on_partitions_are_built_measured_and_gone(lab: Lab, tmp_path: Pa
 STANDING = "for disk in $(ls /sys/block | grep nvme); do sgdisk -p /dev/$disk 2>/dev/null; done; ls /dev/disk/by-partuuid"
 
 
+@pytest.mark.slow
 def test_a_killed_run_holds_its_partitions_and_is_recovered(lab: Lab, tmp_path: Path) -> None:
     process, run = start_and_await(lab, "measure", *words(lab, {"mirror": MIRROR}, tmp_path))
     lab.run(f"pkill -KILL -f '[r]unner .*{run}'")

@@ -35,7 +35,7 @@ TAKEN_OVER = {
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    lab = start_lab("taken", "3x1G")
+    lab = start_lab("taken", "3x1100M")
     try:
         yield lab
     finally:
@@ -72,7 +72,9 @@ def recover(lab: Lab, *words: str) -> tuple[int, list[str], str]:
     return ran.returncode, [problem["code"] for run in found for problem in run.get("problems", ())], ran.stdout
 
 
-@pytest.mark.parametrize("how", TAKEN_OVER)
+@pytest.mark.parametrize(
+    "how", [pytest.param(how, marks=() if how == "its disk in another group" else pytest.mark.slow) for how in TAKEN_OVER]
+)
 def test_a_group_that_somebody_made_of_a_dead_runs_disks_is_not_touched(lab: Lab, tmp_path: Path, how: str) -> None:
     layout, ours, does = TAKEN_OVER[how]
     killed(lab, tmp_path, layout, 2)
@@ -100,6 +102,7 @@ def test_a_volume_that_a_crash_left_suspended_is_taken_away(lab: Lab, tmp_path: 
     assert all(lab.is_zero(serial) for serial in lab.serials)
 
 
+@pytest.mark.slow
 def test_a_filesystem_in_a_partition_of_an_idle_array_is_not_touched(lab: Lab, tmp_path: Path) -> None:
     killed(lab, tmp_path, {"zpool": {"vdevs": [{"stripe": RAID1}], "volume": {"size": "256MiB"}}}, 2)
     in_guest(lab, f"zpool destroy -f $(zpool list -H -o name); P=$(readlink -f $M)p1; mkfs.ext4 -qF -L his $P; "
@@ -126,6 +129,7 @@ def test_a_filesystem_that_somebody_made_on_an_idle_array_is_not_touched(lab: La
     assert all(lab.is_zero(serial) for serial in lab.serials)
 
 
+@pytest.mark.slow
 def test_a_disk_that_recover_gave_back_is_not_taken_again_for_the_sake_of_another(lab: Lab, tmp_path: Path) -> None:
     killed(lab, tmp_path, RAID1, 3)
     lab.unplug(lab.serials[2])

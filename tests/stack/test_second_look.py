@@ -11,7 +11,7 @@ ARRAY = Seen("mdarray", "md127", parents=("sda", "sdb"), level="raid1", uuid="a-
 EXPECTED = Expected(ARRAY, frozenset({"sda", "sdb", "sdc"}))
 
 
-@pytest.mark.parametrize("found", [ARRAY, replace(ARRAY, parents=("sda", "sdb", "sdc")), replace(ARRAY, format="ext4")])
+@pytest.mark.parametrize("found", [ARRAY, replace(ARRAY, parents=("sda", "sdb", "sdc")), replace(ARRAY, table_uuid="of a pool")])
 def test_an_array_as_planned_has_no_difference(found: Seen) -> None:
     assert EXPECTED.differences(found) == []
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -28,7 +28,9 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
     level: str = ""
     """Level of an array."""
     uuid: str = ""
-    """UUID of an array or partition; of a disk, that of its partition table."""
+    """UUID of an array or partition."""
+    table_uuid: str = ""
+    """UUID of the partition table on the device."""
     start_bytes: int | None = None
     size_bytes: int | None = None
     """First byte and length of a partition, as parted read them from the disk."""
@@ -44,7 +46,7 @@ class Expected(NamedTuple):
     def differences(self, found: Seen | None) -> list[Difference]:
         if found is None:
             return [Difference(f"{self.seen.name} as blivet sees it", "there", "missing")]
-        fields = ("kind", "format", "level", "uuid", "start_bytes", "size_bytes")
+        fields = ("kind", "format", "level", "uuid", "table_uuid", "start_bytes", "size_bytes")
         pairs = [(what, getattr(self.seen, what), getattr(found, what)) for what in fields]
         wrong = [Difference(f"{what} of {self.seen.name} as blivet sees it", *pair) for what, *pair in pairs
                  if pair[0] and pair[0] != pair[1]]  # fmt: skip
@@ -56,14 +58,14 @@ class Expected(NamedTuple):
 
 def second_look(builder: Builder, disks: Sequence[str], expected: Iterable[Expected]) -> list[Difference]:
     """Compare what blivet recognizes on the disks (kernel names) with what should be there."""
-    wanted = {one.seen.name: one for one in expected}
+    wanted = list(expected)
     if wrong := _compare(builder, disks, wanted):
-        wait_for_udev([*wanted, *disks], UDEV_S)  # blivet reads udev's records, which may have been old
+        wait_for_udev([*(one.seen.name for one in wanted), *disks], UDEV_S)  # blivet reads udev's records, which may have been old
         wrong = _compare(builder, disks, wanted)
     return wrong
 
 
-def _compare(builder: Builder, disks: Sequence[str], wanted: Mapping[str, Expected]) -> list[Difference]:
+def _compare(builder: Builder, disks: Sequence[str], wanted: Sequence[Expected]) -> list[Difference]:
     found = msgspec.convert(builder.call("tree.look", paths=[f"/dev/{disk}" for disk in disks]).value, list[Seen])
     by_name = {one.name: one for one in found}
-    return [wrong for name, one in wanted.items() for wrong in one.differences(by_name.get(name))]
+    return [wrong for one in wanted for wrong in one.differences(by_name.get(one.seen.name))]

@@ -78,8 +78,7 @@ def _standing_on(paths: list[str]) -> Iterator[str]:
 def _seen(device: Any) -> Seen:
     level = getattr(device, "level", None)
     uuid = device.uuid if device.type in ("mdarray", "partition") else ""
-    if device.format.type == "disklabel":
-        uuid = device.format.uuid
+    table_uuid = device.format.uuid if device.format.type == "disklabel" else ""
     start_bytes, size_bytes = _extent(device)
     return Seen(
         kind=device.type,
@@ -88,6 +87,7 @@ def _seen(device: Any) -> Seen:
         parents=tuple(sorted(Path(os.path.realpath(parent.path)).name for parent in device.parents)),
         level=str(level) if level is not None else "",
         uuid=str(uuid or ""),
+        table_uuid=str(table_uuid or ""),
         start_bytes=start_bytes,
         size_bytes=size_bytes,
     )

@@ -208,7 +208,7 @@ def expect(context: Context, made: Partitions) -> tuple[Expected, ...]:
     found = []
     for table in made.tables:
         disk = context.permit(table.disk).disk.name
-        found.append(Expected(Seen("", disk, format="disklabel", uuid=table.guid)))
+        found.append(Expected(Seen("", disk, format="disklabel", table_uuid=table.guid)))
         for part, name in zip(table.parts, _names(context, table), strict=True):
             seen = Seen("partition", name, parents=(disk,), uuid=part.guid, start_bytes=part.start, size_bytes=part.length)
             found.append(Expected(seen))
