@@ -28,11 +28,14 @@ class _Tree(DeviceTree):
         return device
 
 
-def look(paths: list[str]) -> list[Seen]:
-    """Return the devices that blivet recognizes on these nodes, lowest first. Nothing is started, stopped or written."""
+def look(paths: list[str], names: list[str]) -> list[Seen]:
+    """Return the devices that blivet recognizes on these nodes, lowest first. Nothing is started, stopped or written.
+
+    `names`: kernel names of the devices above them to look at; others are none of blivet's business.
+    """
     with _only_reading():
         tree = _Tree()
-        for name in _standing_on(paths):
+        for name in _standing_on(paths, frozenset(names)):
             if info := udev.get_device(os.path.realpath(_SYS / name)):
                 tree.handle_device(info)
         return [_seen(device) for device in tree.devices]
@@ -55,8 +58,8 @@ def _only_reading() -> Iterator[None]:
             delattr(BlockDev.md, name)
 
 
-def _standing_on(paths: list[str]) -> Iterator[str]:
-    """Kernel names of the nodes, their partitions, and everything that stands on them, lowest first."""
+def _standing_on(paths: list[str], names: frozenset[str]) -> Iterator[str]:
+    """Yield kernel names of the nodes, and of those named devices that stand on them, lowest first."""
     found: dict[str, None] = {}
 
     def add(name: str) -> None:
@@ -65,10 +68,11 @@ def _standing_on(paths: list[str]) -> Iterator[str]:
         found[name] = None
         folder = _SYS / name
         for entry in sorted(folder.iterdir()):
-            if (entry / "partition").exists():
+            if entry.name in names and (entry / "partition").exists():
                 add(entry.name)
         for holder in sorted((folder / "holders").iterdir()):
-            add(holder.name)
+            if holder.name in names:
+                add(holder.name)
 
     for path in paths:
         add(Path(os.path.realpath(path)).name)
