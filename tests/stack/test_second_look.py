@@ -61,3 +61,8 @@ def test_only_what_stands_on_devices_that_blivet_knows_is_compared() -> None:
     assert blivet.asked == [("tree.look", {"paths": ["/dev/sda", "/dev/sdb"], "names": ["md127", "dm-5"]})]
     assert second_look(blivet, ["sda", "sdb"], [above_lvm]) == []
     assert len(blivet.asked) == 1
+
+
+def test_a_btrfs_volume_has_the_node_of_its_first_device_and_is_not_taken_for_it() -> None:
+    blivet: Any = Blivet(ARRAY, Seen("btrfs volume", "md127", format="btrfs", parents=("md127",)))
+    assert second_look(blivet, ["sda", "sdb"], [EXPECTED]) == []

@@ -81,5 +81,6 @@ def _compare(
 ) -> list[Difference]:
     paths = [f"/dev/{disk}" for disk in disks]
     found = msgspec.convert(builder.call("tree.look", paths=paths, names=names).value, list[Seen])
-    by_name = {one.name: one for one in found}
+    # The lowest of each name: blivet gives a btrfs volume the node of its first device.
+    by_name = {one.name: one for one in reversed(found)}
     return [wrong for one in wanted for wrong in one.differences(by_name.get(one.seen.name))]
