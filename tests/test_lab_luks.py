@@ -106,11 +106,11 @@ done
 
 
 class Seen(NamedTuple):
-    """What was seen of the replay of the short layouts."""
+    """Records of one replay of the short layouts."""
 
     lab: Lab
     folder: Path
-    """Of the result."""
+    """Folder of the result file."""
     run: str
     """Folder of the run in the guest."""
     limits: str

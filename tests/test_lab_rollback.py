@@ -49,7 +49,7 @@ def lab() -> Iterator[Lab]:
 
 
 def reset(lab: Lab, *cases: dict[str, Any]) -> list[dict[str, Any]]:
-    """What is seen of these cases: what is measured is the same before every cell, and nothing is left."""
+    """Run these cases, check that the data is the same before every cell and nothing is left, and return their records."""
     whole = [{"do": "reset", "name": str(at), "counts": {"vdevs[0].raidz1": 3}, "zpool": {"vdevs": [{"raidz1": "@d"}]},
               "writes": WRITES, **case} for at, case in enumerate(cases)]  # fmt: skip
     start_driver(lab, "zfs_driver.py", [*whole, {"do": "blank", "name": "blank"}])

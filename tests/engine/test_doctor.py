@@ -25,7 +25,7 @@ def test_iozone_is_optional_and_what_replaces_it_is_said(monkeypatch: pytest.Mon
 
 
 def test_layers_are_told_apart_by_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of several programs that do the same one is enough; a module that one option needs takes away that option alone."""
+    """A layer needs only one of several equal programs; a missing module takes away only the option that needs it."""
     absent: set[str] = set()
     monkeypatch.setattr(doctor, "tool_version", lambda argv: None if argv[0].rpartition("/")[2] in absent else "99.9.99")
     monkeypatch.setattr(Tool, "path", property(lambda tool: None if tool.name in absent else f"/usr/bin/{tool.name}"))

@@ -1,4 +1,4 @@
-"""What blivet sees is compared with what should be there: devices, what they are and what they stand on."""
+"""The second look compares the devices that blivet finds on the disks with those that the build steps expect."""
 
 from __future__ import annotations
 

@@ -97,6 +97,16 @@ def read_copies(fd: int, size_bytes: int, sector: int) -> tuple[Table | None, Ta
     return primary, backup
 
 
+def copies_on(path: str) -> tuple[Table | None, Table | None]:
+    """Return both copies as they are on the device itself, not in a cache of its node. Raises OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        return read_copies(fd, ioctl.size_bytes(fd), sector_bytes(fd))
+    finally:
+        os.close(fd)
+
+
 def erase_table(fd: int, size_bytes: int, first: int, end: int) -> None:
     """Write zeroes before the byte `first` and from the byte `end` on; what makes it a table goes first."""
     os.pwrite(fd, bytes(4096), 0)

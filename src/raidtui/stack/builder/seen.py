@@ -69,17 +69,15 @@ def second_look(builder: Builder, disks: Sequence[str], expected: Iterable[Expec
             wanted.append(one)
     if not wanted:
         return []
-    names = [one.seen.name for one in wanted]
-    if wrong := _compare(builder, disks, names, wanted):
-        wait_for_udev([*names, *disks], UDEV_S)  # blivet reads udev's records, which may have been old
-        wrong = _compare(builder, disks, names, wanted)
+    if wrong := _compare(builder, disks, wanted):
+        # blivet reads udev's records, which may have been old.
+        wait_for_udev([*(one.seen.name for one in wanted), *disks], UDEV_S)
+        wrong = _compare(builder, disks, wanted)
     return wrong
 
 
-def _compare(
-    builder: Builder, disks: Sequence[str], names: Sequence[str], wanted: Iterable[Expected]
-) -> list[Difference]:
-    paths = [f"/dev/{disk}" for disk in disks]
+def _compare(builder: Builder, disks: Sequence[str], wanted: Sequence[Expected]) -> list[Difference]:
+    paths, names = [f"/dev/{disk}" for disk in disks], [one.seen.name for one in wanted]
     found = msgspec.convert(builder.call("tree.look", paths=paths, names=names).value, list[Seen])
     # The lowest of each name: blivet gives a btrfs volume the node of its first device.
     by_name = {one.name: one for one in reversed(found)}

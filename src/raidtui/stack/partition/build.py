@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from raidtui.base.files import read_text
 from raidtui.gate.permit import Permit
-from raidtui.inventory import ioctl
 from raidtui.inventory.udev import wait_for_udev
 from raidtui.inventory.waiting import require_disk_lock
 from raidtui.model.plan import Argv
@@ -165,13 +164,7 @@ def _kernel_differences(table: DiskTable, permit: Permit) -> list[Difference]:
 def differences(table: DiskTable, permit: Permit) -> list[Difference]:
     """Compare both copies of the table on the disk, and the kernel's partitions, with the planned ones."""
     wrong = _kernel_differences(table, permit)
-    fd = os.open(permit.path(), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        copies = gpt.read_copies(fd, ioctl.size_bytes(fd), gpt.sector_bytes(fd))
-    finally:
-        os.close(fd)
-    for which, copy in zip(("table", "backup of the table"), copies, strict=True):
+    for which, copy in zip(("table", "backup of the table"), gpt.copies_on(permit.path()), strict=True):
         if copy != table.table:
             wrong.append(Difference(which, table.guid, copy and (copy.guid, *map(tuple, copy.partitions))))
     return wrong

@@ -96,12 +96,7 @@ def _has_only_planned(table: DiskTable, permit: Permit) -> bool:
 
 def _is_whole(table: DiskTable, permit: Permit) -> bool:
     """Return True if both copies on the disk have the planned GUID and are undamaged."""
-    fd = os.open(permit.path(), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        copies = gpt.read_copies(fd, ioctl.size_bytes(fd), gpt.sector_bytes(fd))
-    finally:
-        os.close(fd)
-    return all(copy is not None and copy.guid == table.guid for copy in copies)
+    return all(copy is not None and copy.guid == table.guid for copy in gpt.copies_on(permit.path()))
 
 
 def _erase(table: DiskTable, permit: Permit) -> None:
