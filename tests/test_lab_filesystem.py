@@ -33,6 +33,7 @@ MADE = [
     whole("ext4 without journal", 1, type="ext4", journal=False, block_size="1KiB", discard="online"),
     whole("btrfs raid1", 3, type="btrfs", data="raid1", metadata="raid1c3", compress="zstd", compress_level=5,
           checksum="xxhash", node_size="32KiB", discard="async"),
+    whole("btrfs with a subvolume", 2, type="btrfs", subvolume="bench", copy_on_write=False),
     whole("f2fs", 1, type="f2fs", overprovision=10, fsync_mode="strict"),
 ]  # fmt: skip
 MORE_MADE = [
@@ -137,7 +138,10 @@ def test_geometry_and_options_are_those_that_were_asked_for(seen: Seen) -> None:
     assert facts(seen["btrfs raid1"], "data", "metadata", "devices", "checksum", "node_bytes") == [
         "raid1", "raid1c3", 3, "xxhash", 32 * KIB,
     ]  # fmt: skip
-    for name, option in {"btrfs raid1": "compress=zstd:5", "f2fs": "fsync_mode=strict"}.items():
+    assert facts(seen["btrfs raid1"], "subvolume") == [""]
+    assert facts(seen["btrfs with a subvolume"], "subvolume") == ["bench"]
+    shown = {"btrfs raid1": "compress=zstd:5", "btrfs with a subvolume": "nodatacow", "f2fs": "fsync_mode=strict"}
+    for name, option in shown.items():
         assert option in facts(seen[name], "options")[0], name
 
 
@@ -287,15 +291,24 @@ KILLED = {
     "workloads": {"write": {"fio": {"rw": "randwrite", "bs": "4KiB", "size": "64MiB", "runtime": "1s"}}},
     "policy": {"initial_sync": "skip-if-zeroed"},
 }
+KILLED_SUBVOLUME = {
+    **KILLED,
+    "layouts": {"it": {"filesystem": {"type": "btrfs", "on": "@data", "metadata": "raid1", "subvolume": "bench"}}},
+}
 RISKIEST = "11:after,18:after"
 """Before mkfs, and while it is measured."""
+RISKIEST_SUBVOLUME = "fs.subvolume:call=fs.make_subvolume,fs.subvolume:subvol,fs.mount:before"
+"""While the top level is mounted, while the subvolume is made in it, and before that is mounted."""
+STACKS = pytest.mark.parametrize("scenario", [KILLED, KILLED_SUBVOLUME], ids=["xfs on raid5", "btrfs with a subvolume"])
 
 
 @pytest.mark.slow
-def test_recover_unmounts_after_the_riskiest_kills(seen: Seen, lab: Lab) -> None:
-    killed_at(lab, KILLED, {"data": lab.serials[:3]}, RISKIEST)
+@pytest.mark.parametrize(("scenario", "points"), [(KILLED, RISKIEST), (KILLED_SUBVOLUME, RISKIEST_SUBVOLUME)])
+def test_recover_unmounts_after_the_riskiest_kills(seen: Seen, lab: Lab, scenario: dict[str, Any], points: str) -> None:
+    killed_at(lab, scenario, {"data": lab.serials[:3]}, points)
 
 
+@STACKS
 @in_thirds
-def test_recover_unmounts_after_every_kill(seen: Seen, lab: Lab, part: str) -> None:
-    killed_at(lab, KILLED, {"data": lab.serials[:3]}, f"every:{part}")
+def test_recover_unmounts_after_every_kill(seen: Seen, lab: Lab, scenario: dict[str, Any], part: str) -> None:
+    killed_at(lab, scenario, {"data": lab.serials[:3]}, f"every:{part}")

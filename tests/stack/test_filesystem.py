@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from md_cases import GIB, disks
 from md_cases import plan as plan_md
 from md_cases import spec_of as md_spec
 
+from raidtui.inventory.mounts import parse_mountinfo
 from raidtui.model.convert import decode
 from raidtui.model.plan import Names
 from raidtui.model.problem import REFUSALS, ProblemError
 from raidtui.model.scenario import Policy
-from raidtui.stack.fs import LAYER, geometry
+from raidtui.stack.fs import LAYER, geometry, verify
 from raidtui.stack.fs.spec import FIELDS_OF, FilesystemSpec
 from raidtui.stack.layer import Part, Planned
 
@@ -35,6 +37,7 @@ REFUSED = [
     ("fs-option", "journal", "btrfs", {"journal": False}),
     ("fs-option", "discard", "ext4", {"discard": "async"}),
     ("fs-option", "fsync_mode", "ext4", {"fsync_mode": "strict"}),
+    ("fs-option", "subvolume", "xfs", {"subvolume": "bench"}),
     ("fs-devices", "on", "xfs", {"counts": 2}),
     ("fs-devices", "data", "btrfs", {"data": "raid1c3", "counts": 2}),
     ("fs-devices", "data", "btrfs", {"data": "raid1", "counts": 1}),
@@ -133,6 +136,46 @@ def test_options_reach_the_commands() -> None:
     f2fs = plan(spec_of("f2fs", overprovision=10, fsync_mode="strict"))
     assert f2fs.build[0].commands[0][-3:] == ("-o", "10", "/dev/d0")
     assert "fsync_mode=strict" in f2fs.build[1].commands[0][4]
+
+
+def test_a_subvolume_is_made_in_the_top_level_and_mounted_instead_of_it() -> None:
+    spec = spec_of("btrfs", subvolume="bench")
+    planned = plan(spec)
+    assert [draft.action for draft in planned.build] == ["fs.make", "fs.subvolume", "fs.mount", "fs.verify"]
+    made, mount = planned.build[1:3]
+    point = "/run/raidtui/mnt/rtabcd1234a"
+    assert made.commands == (
+        ("mount", "-t", "btrfs", "-o", "nosuid,nodev,noexec,subvol=/,nodiscard", "/dev/d0", point),
+        ("btrfs", "subvol", "create", f"{point}/bench"),
+        ("umount", point),
+    )
+    assert (made.undo, made.creates) == (mount.undo, mount.creates)
+    assert mount.commands[0][4] == "nosuid,nodev,noexec,noatime,subvol=/bench,nodiscard"
+    assert (made.title, mount.title) == ("Make the subvolume bench in it", f"Mount the subvolume bench on {point}")
+    assert LAYER.describe(spec, {"on": 1}) == "btrfs, subvolume bench"
+    assert LAYER.check(spec, {"on": 1}, "$") == []
+
+
+def test_without_a_subvolume_the_plan_is_that_of_earlier_versions() -> None:
+    assert b"subvolume" not in msgspec.json.encode(plan(spec_of("btrfs")).build[0].args)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", "-f", "a,ro", "@data", "a b", "a\n", "a" * 64])
+def test_a_subvolume_has_a_plain_name(name: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        spec_of("btrfs", subvolume=name)
+    (problem,) = caught.value.problems
+    assert (problem.place, "letters, digits" in problem.message + problem.remedy) == ("$.subvolume", True)
+
+
+@pytest.mark.parametrize(
+    ("subvolume", "shown", "same"),
+    [("bench", "/bench", True), ("bench", "/", False), (None, "/", True), (None, "/bench", False)],
+)
+def test_a_mount_is_that_of_the_subvolume(subvolume: str | None, shown: str, same: bool) -> None:
+    (mount,) = parse_mountinfo(f"91 31 0:45 {shown} /m rw - btrfs /dev/d0 rw,subvolid=256,subvol={shown}")
+    fs = plan(spec_of("btrfs", **({"subvolume": subvolume} if subvolume else {}))).build[0].args
+    assert verify.shows_subvolume(fs, mount) is same
 
 
 def test_room_is_less_than_the_device_and_follows_the_profile() -> None:

@@ -29,7 +29,7 @@ BUILDER_LOST: Final = Refusal(
 PACKAGES: Final = (
     "gir1.2-blockdev-3.0 python3-blockdev python3-bytesize python3-gi python3-packaging python3-parted python3-pyudev "
     "python3-selinux libblockdev-mdraid3 libblockdev-lvm3 libblockdev-crypto3 libblockdev-fs3 libblockdev-part3 "
-    "libblockdev-swap3 mdadm lvm2"
+    "libblockdev-swap3 libblockdev-btrfs3 mdadm lvm2"
 )
 """Debian packages that blivet and libblockdev need."""
 LIBRARIES: Final = "raidtui.stack.builder.libraries"

@@ -46,6 +46,7 @@ LAYER: Final = Layer(
     | {kind: f'filesystem with "type": "{kind}"' for kind in ("btrfs", "ext4", "f2fs", "xfs")},
     actions={
         "fs.make": Action(args=Filesystem, do=build.make, undo=build.teardown, leaves=lambda fs: ((fs.type, fs.uuid),)),
+        "fs.subvolume": Action(args=Filesystem, do=build.make_subvolume, undo=build.teardown),
         "fs.mount": Action(
             args=Filesystem, do=build.mount, undo=build.teardown, health=verify.health, members=verify.members
         ),

@@ -16,10 +16,10 @@ from raidtui.model.problem import Exit, fail
 from raidtui.stack import directory, mounts
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.fs.plan import mkfs_argv, mount_options
+from raidtui.stack.fs.plan import mkfs_argv, mount_options, top_argv
 from raidtui.stack.fs.rules import NOT_BLANK
 from raidtui.stack.fs.spec import Filesystem
-from raidtui.stack.fs.verify import all_devices, is_ours, planned_paths, signatures_on
+from raidtui.stack.fs.verify import all_devices, is_ours, planned_paths, shows_subvolume, signatures_on
 from raidtui.stack.read_back import READ_BACK
 
 
@@ -46,13 +46,27 @@ def make(context: Context, fs: Filesystem) -> Outcome:
     return Outcome("created", {"uuid": fs.uuid, "type": fs.type}, commands)
 
 
+def make_subvolume(context: Context, fs: Filesystem) -> Outcome:
+    """Make the subvolume in the top level of the filesystem, which is mounted for it alone. Raises ProblemError."""
+    paths = [device.path for device in all_devices(context, fs)]
+    mounts.make_point(fs.name)
+    context.about_to_write(fs.disks)
+    context.builder.load()
+    with context.lend(fs.disks):
+        mounted = mounts.tool(top_argv(fs, paths[0]), cwd=context.folder / "work")
+        args = {"paths": paths, "uuid": fs.uuid, "point": mounts.point_of(fs.name), "subvolume": fs.subvolume}
+        made = context.builder.call("fs.make_subvolume", **args)
+        unmounted = mounts.unmount(fs.name, lambda mount: is_ours(fs, mount.source), cwd=context.folder / "work")
+    return Outcome("created", {"subvolume": fs.subvolume}, (mounted, *made.commands, *unmounted))
+
+
 def mount(context: Context, fs: Filesystem) -> Outcome:
     """Mount it in raidtui's own folder. Raises ProblemError."""
     path = all_devices(context, fs)[0].path
     argv = mounts.mount_argv(fs.type, path, fs.name, mount_options(fs))
 
     def ours(mount: Mount) -> bool:
-        return mount.kind == fs.type and is_ours(fs, path)
+        return mount.kind == fs.type and is_ours(fs, path) and shows_subvolume(fs, mount)
 
     def run() -> Argv:
         context.about_to_write(fs.disks)

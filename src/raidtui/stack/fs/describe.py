@@ -35,6 +35,7 @@ _DEFAULTS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "compress_level": ("3", "btrfs' default for zstd and zlib"),
         "compress_force": ("false", "what does not look compressible is left as it is"),
         "copy_on_write": ("true", "btrfs' default"),
+        "subvolume": (_NONE, "files are in its top level"),
     },
     "f2fs": {"overprovision": ("by the device's size", "mkfs.f2fs chooses it"), "fsync_mode": ("posix", "f2fs' default")},
 }
@@ -56,6 +57,8 @@ def describe(spec: FilesystemSpec, counts: Mapping[str, int]) -> str:
         found.append("without stripes")
     if spec.journal is False:
         found.append("no journal")
+    if spec.subvolume is not None:
+        found.append(f"subvolume {spec.subvolume}")
     if spec.copy_on_write is False:
         found.append("no copy on write")
     for name in ("journal_mode", "fsync_mode"):

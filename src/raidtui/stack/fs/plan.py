@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal
 
+from msgspec import UNSET
+
 from raidtui.model.convert import Operand
 from raidtui.model.plan import Argv, Created, Names
 from raidtui.model.scenario import Policy
@@ -56,15 +58,21 @@ def plan(spec: FilesystemSpec, parts: Parts, names: Names, policy: Policy) -> Pl
         words += f", stripes of {found.width // found.unit} × {found.unit >> 10}KiB ({found.source})"
     make = Draft("fs.make", f"Make {words}", fs, (mkfs_argv(fs, paths),), (), created, written,
                  3.0 + written / _INIT_BYTES_S)  # fmt: skip
+    build = [make]
+    if spec.subvolume is not None:
+        commands = (top_argv(fs, paths[0]), subvolume_argv(fs), mounts.unmount_argv(fs.name))
+        build.append(Draft("fs.subvolume", f"Make the subvolume {spec.subvolume} in it", fs, commands, undo, created,
+                           MIB, seconds=2.0))  # fmt: skip
     mount_argv = mounts.mount_argv(fs.type, paths[0], fs.name, mount_options(fs))
-    mount = Draft("fs.mount", f"Mount it on {point}", fs, (mount_argv,), undo, created, seconds=1.0)
+    what = f"the subvolume {spec.subvolume}" if spec.subvolume is not None else "it"
+    mount = Draft("fs.mount", f"Mount {what} on {point}", fs, (mount_argv,), undo, created, seconds=1.0)
     verify = Draft("fs.verify", "Read the filesystem back", fs, seconds=1.0)
     teardown = Draft("fs.unmount", "Unmount it", fs, undo, seconds=2.0)
     # btrfs and f2fs buffer I/O in other sizes than theirs. With compression the devices receive less than was written.
     sector = max(part.logical_sector_bytes for part in on) if spec.type in ("xfs", "ext4") else None
     counted: Literal["at least", "no"] = "no" if spec.compress is not None else "at least"
     target = PlannedTarget((fs.ref,), (point,), fs.size_bytes, kind="directory", sector_bytes=sector, counted=counted)
-    return Planned((make, mount, verify), (teardown,), (target,))
+    return Planned((*build, mount, verify), (teardown,), (target,))
 
 
 _AS_GIVEN: Final = (
@@ -91,6 +99,7 @@ def _filesystem(spec: FilesystemSpec, on: tuple[Part, ...], stripes: geometry.St
         data=spec.profile("data", len(on)) if btrfs else None,
         metadata=spec.profile("metadata", len(on)) if btrfs else None,
         node_bytes=spec.node_size.bytes if spec.node_size is not None else None,
+        subvolume=spec.subvolume if spec.subvolume is not None else UNSET,
         **{name: getattr(spec, name) for name in _AS_GIVEN},
     )
 
@@ -141,9 +150,21 @@ def _f2fs(fs: Filesystem) -> list[str]:
     return ["mkfs.f2fs", "-q", "-t", "0", "-U", fs.uuid, *overprovision]
 
 
+def top_argv(fs: Filesystem, path: str) -> Argv:
+    """Return the command that mounts the top level of a btrfs filesystem, to make the subvolume in it."""
+    return mounts.mount_argv(fs.type, path, fs.name, ("subvol=/", "nodiscard"))
+
+
+def subvolume_argv(fs: Filesystem) -> Argv:
+    """Return libblockdev's command that makes the subvolume in the mounted top level."""
+    return ("btrfs", "subvol", "create", f"{mounts.point_of(fs.name)}/{fs.subvolume}")
+
+
 def mount_options(fs: Filesystem) -> tuple[str, ...]:
     """Everything that was asked, beside what every mount has."""
     found = [fs.atime]
+    if fs.subvolume is not UNSET:
+        found.append(f"subvol=/{fs.subvolume}")  # as the kernel shows it
     if fs.discard != "none":
         found.append("discard=async" if fs.discard == "async" else "discard")
     elif fs.type in ("btrfs", "f2fs"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from raidtui.model.convert import Operand
 from raidtui.model.units import Size
@@ -25,6 +25,13 @@ LEAST_DEVICES: Final[dict[str, int]] = {
 MAY_FAIL: Final[dict[str, int]] = {
     "single": 0, "dup": 0, "raid0": 0, "raid1": 1, "raid1c3": 2, "raid1c4": 3, "raid10": 1, "raid5": 1, "raid6": 2,
 }  # fmt: skip
+
+
+SUBVOLUME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,62}(?!\n)$"
+_SUBVOLUME: Final = Meta(
+    pattern=SUBVOLUME_PATTERN, examples=["bench"],
+    description="A name has letters, digits and . _ + - and begins with a letter or digit; 63 at most.",
+)  # fmt: skip
 
 
 class FilesystemSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -70,6 +77,8 @@ class FilesystemSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     """btrfs: also what does not look compressible."""
     copy_on_write: bool | None = None
     """btrfs: false overwrites data in place, without checksums and compression (nodatacow)."""
+    subvolume: Annotated[str, _SUBVOLUME] | None = None
+    """btrfs: a subvolume to make and to mount, so that files are in it and not in the filesystem's top level."""
     overprovision: Annotated[int, Meta(ge=1, le=60, extra={"unit": "%"})] | None = None
     """f2fs: share that is kept free for its cleaning, in percent."""
     fsync_mode: Literal["posix", "strict", "nobarrier"] | None = None
@@ -98,7 +107,10 @@ FIELDS_OF: Final[dict[str, frozenset[str]]] = {
         {"block_size", "geometry", "stripe_unit", "stripe_width", "log_size", "journal", "journal_mode", "lazy_init"}
     ),
     "btrfs": frozenset(
-        {"data", "metadata", "node_size", "checksum", "compress", "compress_level", "compress_force", "copy_on_write"}
+        {
+            "data", "metadata", "node_size", "checksum", "compress", "compress_level", "compress_force", "copy_on_write",
+            "subvolume",
+        }
     ),
     "f2fs": frozenset({"overprovision", "fsync_mode"}),
 }
@@ -134,6 +146,7 @@ class Filesystem(msgspec.Struct, frozen=True, kw_only=True):
     compress_level: int | None = None
     compress_force: bool | None = None
     copy_on_write: bool | None = None
+    subvolume: str | UnsetType = UNSET
     overprovision: int | None = None
     fsync_mode: str | None = None
     atime: str

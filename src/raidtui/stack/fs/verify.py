@@ -74,6 +74,16 @@ def is_ours(fs: Filesystem, path: str) -> bool:
     return any(one.type == fs.type and one.uuid == fs.uuid for one in signatures_on(path))
 
 
+def subvolume_of(mount: Mount) -> str:
+    """Return the path of the subvolume that a mount of btrfs shows; empty for the top level, and for other filesystems."""
+    return next((one.removeprefix("subvol=/") for one in mount.options if one.startswith("subvol=/")), "")
+
+
+def shows_subvolume(fs: Filesystem, mount: Mount) -> bool:
+    """Return True if the mount shows the subvolume of this step, or the top level if the step has none."""
+    return subvolume_of(mount) == (fs.subvolume or "")
+
+
 _NOT_SHOWN: Final = ("data=ordered", "noinit_itable", "noalign", "nodiscard")
 """Mount options that the kernel does not show."""
 _COMPARED: Final = (
@@ -93,6 +103,8 @@ def verify(context: Context, fs: Filesystem) -> Outcome:
         "options": list(mounted.options),
         "size_bytes": room_bytes,
     }
+    if fs.type == "btrfs":
+        facts["subvolume"] = subvolume_of(mounted)
     facts |= {"xfs": _xfs, "ext4": _ext4, "btrfs": _btrfs, "f2fs": _f2fs}[fs.type](mounted.point, found, fs)
     if wrong := _differences(fs, facts):
         raise fail(READ_BACK, "the filesystem is not as asked: " + "; ".join(wrong), place=fs.name,
@@ -102,7 +114,8 @@ def verify(context: Context, fs: Filesystem) -> Outcome:
 
 
 def _differences(fs: Filesystem, facts: dict[str, Any]) -> list[str]:
-    asked: dict[str, Any] = {"uuid": fs.uuid, "type": fs.type, "devices": len(fs.devices)}
+    asked: dict[str, Any] = {"uuid": fs.uuid, "type": fs.type, "devices": len(fs.devices),
+                             "subvolume": fs.subvolume or ""}  # fmt: skip
     asked |= {name: getattr(fs, name) for name in _COMPARED}
     if fs.geometry == "none":
         asked |= {"stripe_unit": 0, "stripe_width": 0}
@@ -223,6 +236,8 @@ def _wrong(fs: Filesystem, mounted: Mount, found: list[Device]) -> list[str]:
     wrong = []
     if mounted.kind != fs.type:
         wrong.append(f"{mounted.point} is {mounted.kind}, not {fs.type}")
+    if not shows_subvolume(fs, mounted):
+        wrong.append(f"{mounted.point} shows subvol=/{subvolume_of(mounted)}, not subvol=/{fs.subvolume or ''}")
     number = mounted.devno
     if fs.type == "btrfs":  # its mounts have a number of their own
         number = None
