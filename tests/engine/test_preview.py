@@ -53,6 +53,20 @@ def setting(found: tuple[Setting, ...], field: str) -> Setting:
     return next(entry for entry in found if entry.field == field)
 
 
+def test_members_on_one_disk_are_warned_of_in_preview_and_plan() -> None:
+    half = {"partition": {"on": "@data", "use": "50%"}}
+    raw: dict[str, Any] = {"md": {"level": "raid1", "on": [half, half]}}
+    text = (
+        "Members of the md are partitions of the same disk (disks of @data): "
+        "they share its speed, and all of them fail with it."
+    )
+    assert text in one(raw).warnings
+    assert not [warning for warning in one({"md": {"level": "raid1", "on": half}}).warnings if "same disk" in warning]
+    scenario = read_document(json.dumps({**SCENARIO, "layouts": {"it": raw}})).scenario
+    binding = bind(used_roles(scenario, Options()), BOUND, DISKS)
+    assert text in make_plan(scenario, binding, Options(), token="preview0", boot_id="b").warnings
+
+
 def test_a_whole_scenario_comes_to_what_its_plan_comes_to() -> None:
     found = see()
     scenario = read_document(json.dumps(SCENARIO)).scenario

@@ -71,6 +71,8 @@ def test_the_initial_sync_is_left_out_only_over_disks_that_can_be_proven_zero() 
     stacked = LAYER.plan(spec, {"on": below}, Names("t"), skip)
     assert not stacked.needs_zero
     assert [draft.action for draft in stacked.build] == ["md.create", "md.sync", "md.verify"]
+    assert stacked.build[1].title == "Wait for the initial sync, which is not skipped: only whole disks are proven zero"
+    assert LAYER.plan(spec, {"on": below}, Names("t"), Policy()).build[1].title == "Wait for the initial sync"
     assert stacked.build[0].args.disks == ("a0", "b0", "a1", "b1")
     assert not plan(spec_of(level="raid0"), {"on": 2}, policy=skip).needs_zero
 

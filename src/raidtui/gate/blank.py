@@ -145,16 +145,26 @@ def _flush(fd: int) -> None:
     fcntl.ioctl(fd, BLKFLSBUF)
 
 
+def pieces(offset: int, length: int, most: int) -> Iterator[tuple[int, int]]:
+    """Cut a range of a disk into pieces of at most `most` bytes; yield offset and length of each."""
+    for at in range(offset, offset + length, most):
+        yield at, min(most, offset + length - at)
+
+
+def send(fd: int, request: int, offset: int, length: int) -> None:
+    """Send BLKDISCARD or BLKZEROOUT for one piece of an open disk. Raises OSError."""
+    fcntl.ioctl(fd, request, struct.pack("QQ", offset, length))
+
+
 def _in_chunks(
     fd: int, request: int, chunk: int, permit: Permit, progress: Progress | None, cancelled: Callable[[], bool] | None
 ) -> None:
     size = permit.disk.size_bytes
-    for offset in range(0, size, chunk):
+    for offset, length in pieces(0, size, chunk):
         if cancelled is not None and cancelled():
             raise fail(CANCELLED, "making the disk blank was cancelled", place=permit.disk.id, exit=Exit.CANCELLED)
-        length = min(chunk, size - offset)
         try:
-            fcntl.ioctl(fd, request, struct.pack("<QQ", offset, length))
+            send(fd, request, offset, length)
         except OSError as error:
             if request == BLKDISCARD and error.errno in (errno.EOPNOTSUPP, errno.EINVAL):
                 return  # the read-back finds other data than zeroes, and zeroes are written instead

@@ -122,7 +122,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     SNIA's test specification has it; their average is what is reported.
     """
     initial_sync: Literal["wait", "skip-if-zeroed"] = "wait"
-    """`skip-if-zeroed`: no initial sync where all members were proven to be zero."""
+    """`skip-if-zeroed`: no initial sync where all members are whole disks, which were proven to be zero."""
     cooldown: Duration = msgspec.field(default_factory=lambda: Duration("0s"))
     """Idle time before each cell."""
     caches: Literal["warm", "cold"] = "warm"

@@ -9,9 +9,11 @@ from typing import Final, Protocol, TypeVar
 from raidtui.base.attention import Watch
 from raidtui.base.silence import Silent
 from raidtui.model.problem import Exit, Refusal, fail
+from raidtui.model.scenario import Policy
 from raidtui.model.units import duration_text
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
+from raidtui.stack.layer import Part
 
 POLL_S: Final = 0.25
 
@@ -47,6 +49,18 @@ class Progress(Hashable, Protocol):
 
 
 P = TypeVar("P", bound=Progress)
+
+
+def are_disks(parts: Iterable[Part]) -> bool:
+    """Return True if all are whole disks: only these are proven zero, and not partitions or devices of layers."""
+    return all(part.ref.startswith("disk:") for part in parts)
+
+
+def wait_title(parts: Iterable[Part], policy: Policy) -> str:
+    """Return the title of the step that waits for the sync, with the reason where the policy asks to skip it."""
+    if policy.initial_sync == "skip-if-zeroed" and not are_disks(parts):
+        return "Wait for the initial sync, which is not skipped: only whole disks are proven zero"
+    return "Wait for the initial sync"
 
 
 def sync_mode(context: Context, members: Iterable[str], *, redundant: bool, skip: bool) -> str:

@@ -187,13 +187,25 @@ def reductions(layout: Node) -> tuple[str, ...]:
 
 
 def stacking(layout: Node) -> tuple[str, ...]:
-    """Return the warnings of the layers about the layers below them."""
+    """Return the warnings of the layers about what is below them."""
     kinds = {
         node.place: {source.kind for sources in node.inputs.values() for source in sources if isinstance(source, Node)}
         for node in layout.walk()
     }
     said = (text for node in layout.walk() for text in all_layers()[node.kind].cautions(node.spec, kinds[node.place]))
-    return tuple(dict.fromkeys(said))
+    return tuple(dict.fromkeys((*said, *_on_one_disk(layout))))
+
+
+def _on_one_disk(layout: Node) -> Iterator[str]:
+    """Warn of layers with several members on the same disk: a role is below two of them only by partitions."""
+    for node in layout.walk():
+        for sources in node.inputs.values():
+            below = [role for source in sources if isinstance(source, Node) for role in source.roles()]
+            if roles := sorted({f"@{role}" for role in below if below.count(role) > 1}):
+                yield (
+                    f"Members of the {node.kind} are partitions of the same disk (disks of {', '.join(roles)}): they share "
+                    "its speed, and all of them fail with it."
+                )
 
 
 def silent(loads: Mapping[str, Load]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from raidtui.model.plan import Names
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.scenario import Policy
+from raidtui.stack import sync
 from raidtui.stack.layer import Draft, Part, Parts, Planned, PlannedTarget, Shape
 from raidtui.stack.lvm import commands, describe, pool, size
 from raidtui.stack.lvm.cache import WRITECACHE, cache_argvs, cache_of
@@ -67,7 +68,8 @@ def plan(spec: LvmSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     drafts.append(Draft("lvm.volume", title, vg, argvs, undo, writes_bytes=written, seconds=3.0))
     if spec.type in REDUNDANT and not skip:
         sync_bytes, seconds = _sync_cost(vg, everything)
-        drafts.append(Draft("lvm.sync", "Wait for the initial sync", vg, writes_bytes=sync_bytes, seconds=seconds))
+        title = sync.wait_title(parts["on"], policy)
+        drafts.append(Draft("lvm.sync", title, vg, writes_bytes=sync_bytes, seconds=seconds))
     if (cache := vg.cache) is not None:
         fast = [part.path for name, role in INPUTS.items() if role == "cache" for part in parts.get(name, ())]
         title = f"Attach a {'writecache' if cache.kind == 'writecache' else f'{cache.mode} cache'} to the volume"
@@ -96,10 +98,9 @@ def _counted(spec: LvmSpec) -> Literal["exactly", "at least"]:
 
 
 def _can_skip_sync(spec: LvmSpec, parts: Parts, policy: Policy) -> bool:
-    """Return True if the sync may be skipped: only whole disks can be proven zero, and LVM always syncs a raid6."""
-    disks_only = all(part.ref.startswith("disk:") for part in parts["on"])
+    """Return True if the sync may be skipped; LVM always syncs a raid6."""
     possible = spec.type in REDUNDANT - {"raid6"} and spec.integrity is None
-    return policy.initial_sync == "skip-if-zeroed" and possible and disks_only
+    return policy.initial_sync == "skip-if-zeroed" and possible and sync.are_disks(parts["on"])
 
 
 def _in_order(parts: Parts) -> tuple[Part, ...]:

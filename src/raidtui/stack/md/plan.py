@@ -13,6 +13,7 @@ from raidtui.model.convert import Operand
 from raidtui.model.plan import Argv, Names
 from raidtui.model.problem import fail
 from raidtui.model.scenario import Policy
+from raidtui.stack import sync
 from raidtui.stack.layer import Draft, Part, Parts, Planned, PlannedTarget, Shape
 from raidtui.stack.md import describe, rules, size
 from raidtui.stack.md.spec import PARITY, MdArray, MdSpec, bitmap, chunk_bytes, consistency, layout, layout_option
@@ -75,7 +76,8 @@ def plan(spec: MdSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     drafts = [Draft("md.create", title, array, (_planned_argv(array, parts),), undo, created, written, seconds=3.0)]
     if spec.level != "raid0" and not skip:
         sync_bytes, seconds = _sync_cost(spec, parts)
-        drafts.append(Draft("md.sync", "Wait for the initial sync", array, writes_bytes=sync_bytes, seconds=seconds))
+        title = sync.wait_title(parts["on"], policy)
+        drafts.append(Draft("md.sync", title, array, writes_bytes=sync_bytes, seconds=seconds))
     drafts.append(Draft("md.verify", "Read the array back", array, seconds=0.5))
     stop = Draft("md.stop", "Stop the array and erase its superblocks", array, undo, writes_bytes=written, seconds=3.0)
     offers = Part(
@@ -107,9 +109,8 @@ def _size(spec: MdSpec, parts: Parts) -> int:
 
 
 def _can_skip_sync(spec: MdSpec, parts: Parts, policy: Policy) -> bool:
-    """Return True if the initial sync may be skipped; only whole disks, not devices of layers, are proven zero."""
-    disks_only = all(part.ref.startswith("disk:") for part in parts["on"])
-    return policy.initial_sync == "skip-if-zeroed" and spec.level != "raid0" and disks_only
+    """Return True if the initial sync may be skipped."""
+    return policy.initial_sync == "skip-if-zeroed" and spec.level != "raid0" and sync.are_disks(parts["on"])
 
 
 def _check_bitmap_chunk(spec: MdSpec, parts: Parts) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import struct
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from raidtui.base.files import read_text
+from raidtui.gate.blank import BLKDISCARD, DISCARD_CHUNK, pieces, send
 from raidtui.gate.permit import Permit
 from raidtui.inventory.udev import wait_for_udev
 from raidtui.inventory.waiting import require_disk_lock
@@ -30,8 +29,6 @@ from raidtui.stack.read_back import Difference, mismatch
 REMEDY: Final = "This version of the kernel or of parted made something else."
 UDEV_S: Final = 20.0
 _NODES_S: Final = 20.0
-_BLKDISCARD: Final = 0x1277
-_DISCARD_CHUNK: Final = 4 << 30
 
 NOT_THERE: Final = Refusal(
     "partition-not-there",
@@ -101,10 +98,9 @@ def _without_udev(permit: Permit) -> Iterator[None]:
 def _discard(permit: Permit, offset: int, length: int) -> None:
     fd = permit.open_for_writing()
     try:
-        for at in range(offset, offset + length, _DISCARD_CHUNK):
-            piece = struct.pack("QQ", at, min(_DISCARD_CHUNK, offset + length - at))
+        for piece in pieces(offset, length, DISCARD_CHUNK):
             with suppress(OSError):  # a disk that cannot discard this keeps it as it is, which is blank
-                fcntl.ioctl(fd, _BLKDISCARD, piece)
+                send(fd, BLKDISCARD, *piece)
     finally:
         os.close(fd)
 
