@@ -5,7 +5,8 @@
 POINTS: `3:before,3:after,…`; or by the first step of an action, `lvm.cache:after`, and by a command that it runs,
 `lvm.cache:lvconvert`; before it calls a function of the builder, `luks.create:call=luks.open`; or once there is a
 device-mapper device of such a name, `integrity.create:sees=temporary-`, also with the builder that made it, so that it is
-left: `integrity.create:leaves=temporary-`. `every:2/3` is the second third of these: after
+left: `integrity.create:leaves=temporary-`; or once there is a kernel thread of such a name,
+`zpool.initialize:thread=vdev_initialize`. `every:2/3` is the second third of these: after
 every record, and before those that end what was done since the one before; nothing happens between others. One JSON line
 per point on stdout.
 """
@@ -81,8 +82,15 @@ def die_before_call(function: str) -> None:
 
 def die_with(word: str) -> None:
     """Kill this process as soon as a command with this word among its arguments runs, or a mapping is there (`sees=`,
-    `leaves=`)."""
+    `leaves=`), or a kernel thread (`thread=`)."""
     what, _, name = word.partition("=")
+    while what == "thread":
+        for path in Path("/proc").glob("[0-9]*/comm"):
+            with suppress(OSError):
+                if path.read_text().strip() == name:
+                    time.sleep(2)  # it works by now
+                    os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.01)
     while what in ("sees", "leaves"):
         for path in Path("/sys/block").glob("dm-*/dm/name"):
             with suppress(OSError):

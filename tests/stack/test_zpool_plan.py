@@ -54,6 +54,45 @@ def test_a_raidz_with_everything_is_created_by_these_commands() -> None:
     assert planned.targets[0].paths == (f"/dev/zvol/{NAME}/vol",)
 
 
+def test_a_new_pool_is_trimmed_and_initialized_before_anything_is_created_in_it() -> None:
+    spec = spec_of({"mirror": "@d"}, log="@l", cache="@c", initialize=True, trim=True)
+    planned = plan(spec, {"vdevs[0].mirror": 2, "log": 1, "cache": 1})
+    assert [draft.action for draft in planned.build] == [
+        "zpool.create", "zpool.trim", "zpool.initialize", "zpool.volume", "zpool.verify"
+    ]  # fmt: skip
+    _, trim, initialize, *_ = planned.build
+    assert trim.commands == (("zpool", "trim", NAME), ("zpool", "wait", "-t", "trim", NAME))
+    assert initialize.commands == (("zpool", "initialize", NAME), ("zpool", "wait", "-t", "initialize", NAME))
+    assert (trim.title, initialize.title) == (
+        "Discard all free space of 3 devices", "Write over all free space of 3 devices"
+    )  # fmt: skip
+    assert trim.writes_bytes == 0
+    assert 3 * 7.9 * GIB < (initialize.writes_bytes or 0) < 3 * 8 * GIB, "the cache is not initialized"
+    assert (trim.undo, initialize.undo) == ((), ()), "they go with the pool"
+    assert LAYER.describe(spec, {"vdevs[0].mirror": 2}) == "mirror of 2, trimmed, initialized, blocks of 16KiB"
+    plain = plan(spec_of({"mirror": "@d"}), {"vdevs[0].mirror": 2})
+    assert not {"zpool.trim", "zpool.initialize"} & {draft.action for draft in plain.build}
+
+
+@pytest.mark.parametrize(
+    ("kind", "role", "refused"),
+    [("disk", "vdevs[0].mirror", True), ("luks", "vdevs[0].mirror", True), ("lvm", "vdevs[0].mirror", False),
+     ("disk", "cache", False), ("disk", "spares", False), ("disk", "log", True)],
+)  # fmt: skip
+def test_what_takes_no_discards_is_not_trimmed(kind: str, role: str, refused: bool) -> None:
+    spec = spec_of({"mirror": "@d"}, log="@l", cache="@c", spares="@p", trim=True, initialize=True)
+    parts = parts_of({"vdevs[0].mirror": 2, "log": 1, "cache": 1, "spares": 1})
+    parts[role] = tuple(part._replace(ref=f"{kind}:X{at}", discard=False) for at, part in enumerate(parts[role]))
+    if not refused:
+        assert LAYER.plan(spec, parts, Names("abcd1234"), Policy()).build
+        return
+    with pytest.raises(ProblemError) as caught:
+        LAYER.plan(spec, parts, Names("abcd1234"), Policy())
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.place) == ("zpool-trim", "zpool.trim")
+    assert problem.message.startswith("X0")
+
+
 def test_special_devices_can_be_several_mirrors() -> None:
     spec = spec_of({"raidz1": "@d"}, special="@s", log="@l", mirrored=["special", "log"], mirrored_per={"special": 2})
     counts = {"vdevs[0].raidz1": 3, "special": 4, "log": 3}

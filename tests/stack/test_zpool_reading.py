@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.stack.zfs import devices, pool, properties
+from raidtui.stack.zfs import devices, free_space, pool, properties
+from raidtui.stack.zfs.pool import Activity
 from raidtui.stack.zfs.properties import check_known, fits, same
 
 MIB = 1 << 20
@@ -50,6 +51,54 @@ def test_a_pool_is_read_with_everything_in_it() -> None:
     assert (by_path["/dev/a1"].errors, by_path["/dev/b1"].state) == (3, "REMOVED")
     assert (by_path["/dev/c1"].busy, by_path["/dev/e1"].busy, by_path["/dev/s1"].busy) == ("trim", "initialize", "")
     assert pool.parse_status(STATUS, "other") is None
+
+
+DONE = {"init_state": "COMPLETE", "initialized": 1044324864, "to_initialize": 1073611264, "init_errors": 0}
+TRIMMED = {"trim_state": "COMPLETE", "trimmed": 1044232192, "to_trim": 1073563648, "trim_errors": 0, "trim_notsup": 0}
+
+
+def pool_of(*leaves: dict[str, Any], **sections: Any) -> pool.Pool:
+    tree = {"vdevs": {"rtx": {"vdevs": {leaf["name"]: leaf for leaf in leaves}}}, **sections}
+    found = pool.parse_status({"pools": {"rtx": {"pool_guid": 1, "state": "ONLINE", **tree}}}, "rtx")
+    assert found is not None
+    return found
+
+
+def test_a_trimmed_and_initialized_pool_is_complete_on_every_device_but_caches_and_spares() -> None:
+    found = pool_of(
+        disk("/dev/a1", **DONE, **TRIMMED), logs={"/dev/l1": disk("/dev/l1", **DONE, **TRIMMED)},
+        l2cache={"/dev/e1": disk("/dev/e1", init_state="UNINITIALIZED", trim_state="UNTRIMMED", trim_notsup=0)},
+        spares={"/dev/s1": disk("/dev/s1", state="AVAIL", init_state="UNINITIALIZED")},
+    )  # fmt: skip
+    initialized = free_space.activities(found, {}, "initialize")
+    assert initialized["/dev/a1"] == Activity("COMPLETE", 1044324864, 1073611264)
+    assert list(initialized) == list(free_space.activities(found, {}, "trim")) == ["/dev/a1", "/dev/l1"]
+    for verb in ("initialize", "trim"):
+        assert free_space.incomplete(free_space.activities(found, {}, verb), verb) == []
+
+
+@pytest.mark.parametrize(
+    ("verb", "told", "said"),
+    [
+        ("initialize", {}, "/dev/a1 is not initialized"),
+        ("initialize", {**DONE, "init_state": "CANCELED"}, "/dev/a1 is canceled"),
+        ("initialize", {**DONE, "init_state": "SUSPENDED"}, "/dev/a1 is suspended"),
+        ("initialize", {**DONE, "init_errors": 2}, "/dev/a1 had 2 errors"),
+        ("trim", {"trim_state": "UNTRIMMED", "trim_notsup": 1}, "/dev/a1 does not accept discards"),
+        ("trim", {**TRIMMED, "trim_state": "ACTIVE"}, "/dev/a1 is active"),
+    ],
+)
+def test_what_did_not_complete_is_said(verb: str, told: dict[str, Any], said: str) -> None:
+    found = free_space.activities(pool_of(disk("/dev/a1", **told)), {}, verb)
+    assert free_space.incomplete(found, verb) == [said]
+
+
+def test_progress_is_told_by_device_as_long_as_there_are_few() -> None:
+    half, quarter, done = Activity("ACTIVE", 50, 100), Activity("ACTIVE", 25, 100), Activity("COMPLETE", 97, 100)
+    text, share = free_space.progress("initialize", {"A": half, "B": quarter, "C": Activity("ACTIVE")}, 10.0)
+    assert (text, share) == ("zpool initialize: A 50 %, B 25 %, C 0 %, 30 s left", 0.25)
+    text, _ = free_space.progress("trim", {**{f"D{at}": done for at in range(9)}, "A": half}, 1.0)
+    assert text == "zpool trim: 9 of 10 devices, the slowest is A 50 %"
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,24 @@ REFUSED: list[tuple[str, list[dict[str, Any]], dict[str, Any], dict[str, int], s
 ]  # fmt: skip
 
 
+def test_only_what_is_really_there_is_initialized() -> None:
+    thin = {"lvm": {"on": "@d", "size": "90%", "thin": {}, "virtual_size": "300%"}}
+    found = LAYER.check(spec_of({"stripe": thin}, initialize=True), {"vdevs[0].stripe": 1}, "$")
+    assert [(problem.code, problem.place) for problem in found] == [("zpool-initialize", "$.initialize")]
+    assert LAYER.check(spec_of({"stripe": thin}), {"vdevs[0].stripe": 1}, "$") == []
+
+
+@pytest.mark.parametrize("where", ["dataset", "volume", "vdevs[...]"])
+@pytest.mark.parametrize("name", ["trim", "initialize"])
+def test_the_place_of_an_option_for_free_space_is_told(where: str, name: str) -> None:
+    member, child = ({**MIRROR, name: True}, "volume") if where == "vdevs[...]" else (MIRROR, where)
+    options = {child: {"size": "50%", **({name: True} if where == child else {})}}
+    with pytest.raises(ProblemError) as caught:
+        spec_of(member, **{"volume": None, **options} if child == "dataset" else options)
+    (problem,) = caught.value.problems
+    assert f'"{name}": true beside its "vdevs"' in problem.remedy
+
+
 @pytest.mark.parametrize(("code", "vdevs", "options", "counts", "where"), REFUSED)
 def test_what_zfs_refuses_is_refused_at_reading(
     code: str, vdevs: list[dict[str, Any]], options: dict[str, Any], counts: dict[str, int], where: str

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -307,6 +308,29 @@ def reset(bench: ZfsBench, case: Case) -> dict[str, Any]:
             **undone(bench, create.args)}  # fmt: skip
 
 
+def interrupted(bench: ZfsBench, case: Case) -> dict[str, Any]:
+    """The operator cancels the initialize after a while, or a command does something to a device; then it is undone."""
+    planned = bench.plan(case)
+    bench.build(planned, until="zpool.create")
+    draft = next(draft for draft in planned.build if draft.action == "zpool.initialize")
+    seen: dict[str, Any] = {}
+
+    def interrupt() -> None:
+        seen["before"] = sh(f"zpool status -i {draft.args.name}")
+        seen["busy"] = leaves(draft.args)[0].busy
+        if "by" in case:
+            sh(case["by"].format(pool=draft.args.name, device=leaves(draft.args)[0].path))
+        else:
+            bench.cancelled.set()
+
+    threading.Timer(4.0, interrupt).start()
+    with bench.context.attended():
+        seen["stopped"] = problem_of(lambda: bench.run(draft))
+    bench.cancelled.clear()
+    seen |= {"status": sh(f"zpool status -i {draft.args.name}"), "reports": bench.reports[-1:]}
+    return {**seen, **undone(bench, draft.args)}
+
+
 def leaves(args: ZfsPool) -> list[pool.Leaf]:
     found = pool.find(args.name)
     assert found is not None
@@ -326,4 +350,5 @@ def content(path: str) -> str:
 
 if __name__ == "__main__":
     mounts.enter_own_namespace()
-    drive(ZfsBench(), whole, killed, broken, foreign, refused, stacked, unplugged, lists, busy_files, reset)
+    drive(ZfsBench(), whole, killed, broken, foreign, refused, stacked, unplugged, lists, busy_files, reset,
+          interrupted)

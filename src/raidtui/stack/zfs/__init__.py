@@ -7,7 +7,7 @@ from typing import Final
 from raidtui.model.tool import Tool
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer, ModuleParameters
-from raidtui.stack.zfs import arc, build, describe, plan, rewind, rollback, rules, spec, teardown, verify
+from raidtui.stack.zfs import arc, build, describe, free_space, plan, rewind, rollback, rules, spec, teardown, verify
 from raidtui.stack.zfs.commands import ArcLimit, ZfsPool
 from raidtui.stack.zfs.tuning import CLAIM, PARAMETERS, make_ready, refuse_no_way_back
 
@@ -64,6 +64,8 @@ LAYER: Final = Layer(
             relies_on=lambda _: (CLAIM,),  # the parameters hold for every pool of the server
             leaves=_leaves,
         ),
+        "zpool.trim": Action(args=ZfsPool, do=free_space.trim),
+        "zpool.initialize": Action(args=ZfsPool, do=free_space.initialize),
         "zpool.volume": Action(args=ZfsPool, do=build.create_volume),
         "zpool.dataset": Action(args=ZfsPool, do=build.create_filesystem),
         "zpool.mount": Action(args=ZfsPool, do=build.mount),

@@ -147,6 +147,15 @@ def rollback_argvs(zpool: ZfsPool) -> tuple[Argv, ...]:
     return back if zpool.has_volume else (mounts.unmount_argv(name), *back, mount_argv(zpool))
 
 
+def free_space_argvs(name: str, verb: str) -> tuple[Argv, ...]:
+    """`zpool initialize` or `zpool trim` of the whole pool, which return at once, and the wait for their end."""
+    return ("zpool", verb, name), ("zpool", "wait", "-t", verb, name)
+
+
+def free_space_cancel_argv(name: str, verb: str) -> Argv:
+    return ("zpool", verb, "-c", name)
+
+
 def checkpoint_argv(name: str) -> Argv:
     return ("zpool", "checkpoint", name)
 

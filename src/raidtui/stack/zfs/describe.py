@@ -38,6 +38,7 @@ def describe(spec: ZpoolSpec, counts: Mapping[str, int]) -> str:
         value = spec.in_force(name, "")
         if value and (name, value) != ("dedup", "off"):
             texts.append(f"{name} {value}")
+    texts += [word for word, done in (("trimmed", spec.trim), ("initialized", spec.initialize)) if done]
     blocks, size_ = "blocks" if spec.dataset is None else "files in records", spec.block_bytes
     return ", ".join([*texts, f"{blocks} of " + (f"{size_ >> 10}KiB" if size_ >= 1024 else f"{size_}B")])
 
@@ -57,6 +58,8 @@ def defaults(spec: ZpoolSpec, counts: Mapping[str, int]) -> dict[str, tuple[str,
         "mirrored_per": ("all", "each of them is one mirror of all its devices"),
         "properties": ("ashift 12, failmode continue", "most disks write no less than 4KiB; a pool that fails says so"),
         "inherited": (none, "as ZFS has them: it compresses unless told not to"),
+        "trim": ("false", "the disks are blank before, by discards where they promise zeroes"),
+        "initialize": ("false", "free space is as the disks have it"),
         "arc_max": ("as it is", "the ARC is left as the server has it"),
     }  # fmt: skip
 

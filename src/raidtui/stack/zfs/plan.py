@@ -20,7 +20,7 @@ from raidtui.stack.zfs import spec as options
 from raidtui.stack.zfs.commands import FILESYSTEM, VOLUME, ArcLimit, PoolDevice, PoolGroup, ZfsPool, undo_argvs
 from raidtui.stack.zfs.properties import LARGEST_BLOCK, PROPERTY, check_known
 from raidtui.stack.zfs.rules import MIXED
-from raidtui.stack.zfs.spec import DEFAULT_ASHIFT, DEFAULT_FAILMODE, Group, ZpoolSpec
+from raidtui.stack.zfs.spec import DEFAULT_ASHIFT, DEFAULT_FAILMODE, FREE_SPACE, Group, ZpoolSpec
 
 _METADATA_BYTES: Final = 64 << 20
 """Upper limit of the bytes that a new pool writes to one device: labels, partition table, metadata."""
@@ -34,6 +34,17 @@ TOO_SMALL: Final = Refusal(
     "Labels, metaslabs, slop space, parity and padding leave less room than requested. Small blocks on raidz need "
     "much more space than their length.",
     "Ask for less, bind larger disks, or choose a larger volblocksize.",
+)
+_UNSURE: Final = ("md:", "lvm:")
+"""Devices of which a plan knows for certain only that they accept discards, not that they do not."""
+_WRITTEN_PER_S: Final = {True: 120e6, False: 500e6}
+"""Rough sequential write rate of a disk in bytes per second, by rotational; for estimates only."""
+NO_TRIM: Final = Refusal(
+    "zpool-trim",
+    "A device cannot be trimmed",
+    "`zpool trim` leaves out devices that do not accept discards, so that the pool would be trimmed in part. An encrypted "
+    "volume passes discards on only with `discards`, and an integrity device never.",
+    'Remove "trim", or bind disks that accept discards (`discard` in `raidtui disks --json`).',
 )
 
 
@@ -114,7 +125,7 @@ def plan(spec: ZpoolSpec, parts: Parts, names: Names, policy: Policy) -> Planned
                      writes_bytes=written, seconds=3.0)  # fmt: skip
     cold = Draft("zpool.cold", "Export and import the pool, which empties the ARC of it", zpool,
                  commands.cold_argvs(zpool, paths), seconds=3.0)  # fmt: skip
-    build, teardowns = [create, *_measured(zpool, created), verify], [teardown]
+    build, teardowns = [create, *_free_space(spec, devices, zpool), *_measured(zpool, created), verify], [teardown]
     if spec.arc_max is not None:
         changed = names.new("arc")
         limit = ArcLimit(spec.arc_max.bytes, changed.uuid)
@@ -147,6 +158,28 @@ def _reset(zpool: ZfsPool, paths: Sequence[str], policy: Policy) -> tuple[tuple[
     what = "volume" if zpool.has_volume else "filesystem"
     kept = Draft("zpool.snapshot", f"Take a snapshot of the {what}", zpool, (commands.snapshot_argv(zpool),))
     return (kept,), (Draft("zpool.rollback", f"Roll the {what} back", zpool, commands.rollback_argvs(zpool), seconds=2.0),)
+
+
+def _free_space(spec: ZpoolSpec, devices: Devices, zpool: ZfsPool) -> list[Draft]:
+    """The steps that trim and initialize the new pool. Their commands leave cache devices and spares out."""
+    parts = [(devices.parts[at], devices.room[at]) for at in _with_free_space(devices)]
+    count = plural(len(parts), "device")
+    found = []
+    for verb in FREE_SPACE:
+        if not getattr(spec, verb):
+            continue
+        title, written, seconds = f"Discard all free space of {count}", 0, 1.0 + len(parts)
+        if verb == "initialize":
+            title, written = f"Write over all free space of {count}", sum(room for _, room in parts)
+            seconds = 1.0 + max(room / _WRITTEN_PER_S[part.rotational] for part, room in parts)
+        argvs = commands.free_space_argvs(zpool.name, verb)
+        found.append(Draft(f"zpool.{verb}", title, zpool, argvs, writes_bytes=written, seconds=seconds))
+    return found
+
+
+def _with_free_space(devices: Devices) -> list[int]:
+    """Return the positions of the devices that `zpool trim` and `zpool initialize` work on."""
+    return [at for group in devices.groups if group.role not in ("cache", "spare") for at in group.devices]
 
 
 def _measured(zpool: ZfsPool, created: Created) -> list[Draft]:
@@ -203,6 +236,8 @@ def refuse_impossible(spec: ZpoolSpec, devices: Devices) -> None:
         text = f"with ashift={spec.ashift} ZFS writes less than the disks' sectors of {sector} bytes"
         raise fail(PROPERTY, text, place="zpool.properties.ashift", remedy="Write 12.")
     arc.refuse_more_than_memory(spec)
+    if spec.trim:
+        refuse_trim([devices.parts[at] for at in _with_free_space(devices)])
     if unmet := list(rules.check_feature_sets(spec, "zpool")):
         raise ProblemError(*unmet)
     own, tuned = spec.measured_properties, spec.tuning.parameters if spec.tuning is not None else {}
@@ -218,6 +253,14 @@ def refuse_impossible(spec: ZpoolSpec, devices: Devices) -> None:
             smallest, largest_text = size_texts(least, most)
             text = f"devices of one {group.kind} have {smallest} and {largest_text}: zpool refuses to mix them"
             raise fail(MIXED, text, place="zpool.vdevs", remedy="Make the layers below alike in size.")
+
+
+def refuse_trim(parts: Sequence[Part]) -> None:
+    """Raise ProblemError (`zpool-trim`) if one of these devices does not accept discards."""
+    refusing = [part.ref.partition(":")[2] for part in parts if not (part.discard or part.ref.startswith(_UNSURE))]
+    if refusing:
+        text = f"{', '.join(refusing[:4])}{', …' if len(refusing) > 4 else ''} cannot be trimmed: no discards there"
+        raise fail(NO_TRIM, text, place="zpool.trim", remedy='Remove "trim", or bind disks that accept discards.')
 
 
 def refuse_rewind(spec: ZpoolSpec, devices: Devices, zpool: ZfsPool, policy: Policy) -> None:

@@ -37,6 +37,18 @@ TOO_OLD: Final = Refusal(
 )
 
 
+class Activity(NamedTuple):
+    """An initialize or trim of one device (zpool-wait(8))."""
+
+    state: str = ""
+    """`ACTIVE`, `COMPLETE`, `SUSPENDED`, `CANCELED`; `UNINITIALIZED` or `UNTRIMMED` if there was none."""
+    done_bytes: int = 0
+    total_bytes: int = 0
+    errors: int = 0
+    supported: bool = True
+    """False if the device does not accept discards."""
+
+
 class Leaf(NamedTuple):
     """One device of a pool as the pool sees it."""
 
@@ -45,8 +57,14 @@ class Leaf(NamedTuple):
     state: str
     """`ONLINE`, `AVAIL`, `FAULTED`, `REMOVED`, …"""
     errors: int
-    busy: str
-    """`initialize` or `trim` while that runs."""
+    initialize: Activity = Activity()
+    trim: Activity = Activity()
+
+    @property
+    def busy(self) -> str:
+        """`initialize` or `trim` while that runs."""
+        found = {"initialize": self.initialize, "trim": self.trim}
+        return next((name for name, activity in found.items() if activity.state == "ACTIVE"), "")
 
     @property
     def devno(self) -> int | None:
@@ -150,9 +168,15 @@ def _leaves(vdev: dict[str, Any], role: str) -> Iterator[Leaf]:
             yield from _leaves(child, role)
         return
     errors = sum(int(vdev.get(f"{kind}_errors", 0)) for kind in ("read", "write", "checksum"))
-    busy = next((what for what in ("init", "trim") if vdev.get(f"{what}_state") == "ACTIVE"), "")
     path = str(vdev.get("path", vdev["name"]))
-    yield Leaf(path, role, str(vdev.get("state", "")), errors, {"init": "initialize"}.get(busy, busy))
+    initialize, trim = _activity(vdev, "init", "initialize"), _activity(vdev, "trim", "trim")
+    yield Leaf(path, role, str(vdev.get("state", "")), errors, initialize, trim)
+
+
+def _activity(vdev: dict[str, Any], word: str, verb: str) -> Activity:
+    done = int(vdev.get({"init": "initialized"}.get(word, "trimmed"), 0))
+    total, errors = (int(vdev.get(name, 0)) for name in (f"to_{verb}", f"{word}_errors"))
+    return Activity(str(vdev.get(f"{word}_state", "")), done, total, errors, not vdev.get(f"{word}_notsup"))
 
 
 def properties(name: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from typing import Final
 from raidtui.base.files import read_text
 from raidtui.base.text import plural
 from raidtui.model.problem import Problem, Refusal
-from raidtui.stack.layer import stands_on
+from raidtui.stack.layer import layers_below, stands_on
 from raidtui.stack.zfs.arc import ARC
 from raidtui.stack.zfs.properties import PROPERTY, check_form
 from raidtui.stack.zfs.spec import EXTRA, Group, Vdev, ZpoolSpec, number, vdev_input
@@ -79,6 +79,13 @@ ON_ZPOOL: Final = Refusal(
     "A pool on a pool",
     "ZFS can deadlock if a pool is on a volume of another pool.",
     "Put it on disks, or on another kind of layer.",
+)
+OVERBOOKED: Final = Refusal(
+    "zpool-initialize",
+    "More would be initialized than there is",
+    "`zpool initialize` writes to every free block. A volume below has a virtual size, and could run out of space: ZFS "
+    "then suspends the pool, and lets go of it only after a restart.",
+    'Remove "initialize", or the virtual_size of the volume below.',
 )
 
 
@@ -172,6 +179,10 @@ def _below(spec: ZpoolSpec) -> Found:
         if stands_on(operand.raw, "zpool"):
             text = "a pool on a volume of another pool can hang the machine, however deep that is"
             yield ON_ZPOOL, name, text, "Put it on disks, or on other kinds of layers."
+        virtual = any("virtual_size" in options for _, options in layers_below(operand.raw))
+        if spec.initialize and virtual and name not in ("cache", "spares"):
+            text = "a volume below has a virtual size: initializing all of it could fill the volume group"
+            yield OVERBOOKED, "initialize", text, 'Remove "initialize", or virtual_size below.'
 
 
 def _extras(spec: ZpoolSpec, counts: Mapping[str, int]) -> Found:

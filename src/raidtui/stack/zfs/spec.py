@@ -17,7 +17,7 @@ from raidtui.stack.zfs.tuning import ZfsTuning
 
 CALLED: Final = MappingProxyType({
     "compress": "compression", "recsize": "recordsize", "volblock": "volblocksize", "blocksize": "recordsize",
-    "redund_md": "redundant_metadata", "trim": "autotrim", "replace": "autoreplace", "expand": "autoexpand",
+    "redund_md": "redundant_metadata", "replace": "autoreplace", "expand": "autoexpand",
 })  # fmt: skip
 """Short names, as headings of `zfs list` have them → the property."""
 _OF_POOL: Final = frozenset({"ashift", "autoexpand", "autotrim", "comment", "compatibility", "failmode", "version"})
@@ -26,10 +26,15 @@ _OF_CHILD: Final = frozenset({
     "recordsize", "redundant_metadata", "relatime", "secondarycache", "snapdev", "special_small_blocks", "sync",
     "volblocksize", "xattr",
 })  # fmt: skip
+FREE_SPACE: Final = ("trim", "initialize")
+"""Options, and commands of zpool, that work on all free space of a new pool; in the order in which they are run."""
+_OPTION: Final = 'It is an option of the zpool: write "{}": true beside its "vdevs". To trim all the time: autotrim.'
 
 
 def of_pool(key: str) -> str:
     """For a key of the zpool itself; empty for what is no property."""
+    if key in FREE_SPACE:
+        return _OPTION.format(key)
     name = CALLED.get(key, key)
     if name in _OF_POOL or name.startswith("feature@"):
         return f'It is a property of the pool: "properties": {{"{name}": …}}.'
@@ -41,6 +46,8 @@ def of_pool(key: str) -> str:
 
 def of_child(key: str) -> str:
     """For a key of the volume or the dataset."""
+    if key in FREE_SPACE:
+        return _OPTION.format(key)
     name = CALLED.get(key, key)
     if name in _OF_CHILD:
         return f'It is a property: "properties": {{"{name}": …}}.'
@@ -159,6 +166,15 @@ class ZpoolSpec(msgspec.Struct, Redirecting, frozen=True, forbid_unknown_fields=
     """Properties of the pool by ZFS's names and values. Default of `ashift`: 12."""
     inherited: Properties = {}
     """Properties of the pool's root filesystem, inherited by the volume or dataset."""
+    trim: bool = False
+    """Discard all free space (zpool-trim(8)) after the pool is created. Every device has to accept discards; cache devices
+    and spares are left out.
+    """
+    initialize: bool = False
+    """Write over all free space (zpool-initialize(8)) after the pool is created and trimmed: no block is written for the
+    first time while it is measured. It takes as long as writing the disks, also with `--quick`; cache devices and spares
+    are left out.
+    """
     arc_max: Size | None = None
     """Limit of the ARC while the pool exists; it is restored afterwards. Default: the server's limit."""
     tuning: ZfsTuning | None = None
