@@ -93,6 +93,14 @@ def test_what_takes_no_discards_is_not_trimmed(kind: str, role: str, refused: bo
     assert problem.message.startswith("X0")
 
 
+def test_what_was_preconditioned_is_not_trimmed() -> None:
+    counts, policy = {"vdevs[0].mirror": 2}, Policy(precondition="2x")
+    assert plan(spec_of({"mirror": "@d"}, initialize=True), counts, policy=policy).build
+    with pytest.raises(ProblemError) as caught:
+        plan(spec_of({"mirror": "@d"}, trim=True), counts, policy=policy)
+    assert [problem.code for problem in caught.value.problems] == ["zpool-trim-preconditioned"]
+
+
 def test_special_devices_can_be_several_mirrors() -> None:
     spec = spec_of({"raidz1": "@d"}, special="@s", log="@l", mirrored=["special", "log"], mirrored_per={"special": 2})
     counts = {"vdevs[0].raidz1": 3, "special": 4, "log": 3}

@@ -46,6 +46,13 @@ NO_TRIM: Final = Refusal(
     "volume passes discards on only with `discards`, and an integrity device never.",
     'Remove "trim", or bind disks that accept discards (`discard` in `raidtui disks --json`).',
 )
+TRIM_UNDOES: Final = Refusal(
+    "zpool-trim-preconditioned",
+    "A trim would undo the preconditioning",
+    "The policy has the disks written over before the pool is created; `zpool trim` would discard all of that again, and "
+    "the result would still say that they were preconditioned.",
+    'Remove "trim" from the pool, or "precondition" from the policy.',
+)
 
 
 class Devices(NamedTuple):
@@ -106,6 +113,9 @@ def plan(spec: ZpoolSpec, parts: Parts, names: Names, policy: Policy) -> Planned
     """Raises ProblemError: `zpool-too-small`, `zpool-property`, and what this server's ZFS does not know."""
     devices = devices_of(spec, parts)
     refuse_impossible(spec, devices)
+    if spec.trim and policy.precondition_times:
+        text = f"the disks are preconditioned {policy.precondition}, and a trim would discard all that was written"
+        raise fail(TRIM_UNDOES, text, place="zpool.trim", remedy='Remove it, or "precondition" from the policy.')
     created = names.new("zpool")
     zpool = pool_of(spec, devices, created.name, created.uuid)
     if policy.reset == "rollback":
