@@ -12,6 +12,7 @@ from raidtui.model.plan import Options
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.result import Built, Cell, Machine, Result
 from raidtui.results.compare import compare, compare_many
+from raidtui.results.extract import Extract, Point
 from raidtui.results.load import read_result
 from raidtui.results.rates import iops_text, latency_text, mb_s_text, percent_text, rate_text
 
@@ -39,12 +40,30 @@ def slim(found):
     return msgspec.structs.replace(found, points=points, bare={}, cpus=0, disks=())
 
 
-def test_the_median_over_rounds_and_the_share_of_the_baseline():
+def test_the_typical_round_and_the_share_of_the_baseline():
     found = compare(result(*(cell("a", "w", v, round=n) for n, v in enumerate((90, 100, 140), 1)), cell("b", "w", 50)))
     a, b = (row.entries[0] for row in found.rows)
     assert found.baseline == "a"
     assert (a.median, a.low, a.high, a.of_baseline, a.valid) == (100, 90, 140, None, 3)
-    assert b.of_baseline == 0.5
+    assert a.typical == pytest.approx((90 * 100 * 140) ** (1 / 3))
+    assert b.of_baseline == pytest.approx(50 / a.typical)
+
+
+def test_a_round_unlike_the_others_and_a_round_of_nothing_are_said():
+    odd = compare(result(*(cell("a", "w", v, round=n) for n, v in enumerate((585, 590, 3.2, 580), 1))))
+    assert odd.notes == ("a under w, round 3 is unlike the others: 3.2 against 585 IOPS",)
+    none = compare(result(*(cell("a", "w", v, round=n) for n, v in enumerate((585, 0, 590), 1))))
+    assert none.notes == ("a under w, round 2: nothing was moved; it is not in the number",)
+    points = tuple(Point(str(n), "a", "w", n, iops=v) for n, v in enumerate((585.0, 0.0, 590.0), 1))
+    given = compare_many([Extract("t", points, layouts={"a": {}}, workloads={"w": "w"}, imported=True)])
+    assert given.rows[0].entries[0].typical == 585
+    assert given.notes[-1].startswith("a under w, round 2: measured 0; it counts")
+
+
+def test_the_number_shown_is_inside_its_interval():
+    for values in ((100, 101, 10, 11), (5, 500, 501, 502), (1, 2, 3)):
+        entry = compare(result(*(cell("a", "w", v, round=n) for n, v in enumerate(values, 1)))).rows[0].entries[0]
+        assert entry.interval_low < entry.typical < entry.interval_high
 
 
 def test_an_invalid_cell_enters_no_number():

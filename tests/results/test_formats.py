@@ -143,7 +143,7 @@ def test_what_makes_results_unlike_each_other_is_said():
 
 def test_shares_refer_to_the_baseline_across_results():
     found = compare_many(two(), "a:2")
-    assert found.rows[0].entries[0].of_baseline == pytest.approx(9100 / 4500)
+    assert found.rows[0].entries[0].of_baseline == pytest.approx((9000 * 9100 * 9500) ** (1 / 3) / 4500)
     assert found.rows[0].entries[1].of_baseline is None  # the baseline's own cell is not valid
 
 

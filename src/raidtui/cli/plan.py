@@ -18,6 +18,7 @@ from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewReques
 from raidtui.model.plan import Argv, Options, Plan, Step
 from raidtui.model.problem import Exit, Problem, Refusal, fail
 from raidtui.model.protocol import PlanRequest
+from raidtui.model.statistics.judge import few
 from raidtui.model.units import duration_text, size_text
 
 BIND: Final = Refusal(
@@ -70,6 +71,8 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     rounds = len({cell.round for cell in plan.cells})
     most = " at most: what the ranking no longer needs is left out" if plan.ends_early else ""
     yield f"Cells    {len(plan.cells)}, in {plural(rounds, 'round')}{most}"
+    if few(rounds, rounds) and not most and len({cell.layout for cell in plan.cells}) > 1:
+        yield "Verdict  none: fewer than four rounds cannot tell a difference between layouts from chance"
     if plan.ceilings:
         yield f"Ceilings {len(plan.ceilings)} of bare disks: {', '.join(map(clean, plan.ceilings))}"
     yield f"Time     {'at most ' if most else ''}about {duration_text(plan.seconds)}"

@@ -1,4 +1,4 @@
-"""Layouts × workloads of one result or several: the median over rounds, its share of the baseline, and what to believe."""
+"""Layouts × workloads of one result or several: the typical round, its share of the baseline, and what to believe."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from raidtui.base.text import named
 from raidtui.model.mark import Mark
 from raidtui.model.result import Result
 from raidtui.model.statistics.judge import Judged, interval, judge
-from raidtui.model.statistics.samples import geometric_mean, noise_floor
+from raidtui.model.statistics.samples import geometric_mean, noise_floor, odd_one, typical
 from raidtui.results.accounting import accounts
 from raidtui.results.comparison import Comparison, Entry, Noted, Row, Source
 from raidtui.results.extract import Extract, Point, extract
 from raidtui.results.notes import Confounder, Differences, Side, given_options, notes_on
-from raidtui.results.rates import Unit, again_label, merged_latency, rate_of, units_of
+from raidtui.results.rates import Unit, again_label, merged_latency, rate_of, rate_text, units_of
 
 _MANY = 500
 """Results, from which on garbage collection is suspended."""
@@ -29,7 +29,7 @@ _MANY = 500
 class _Draft:
     """A row in the making: its points by workload, and what of them counts."""
 
-    __slots__ = ("again", "label", "layout", "medians", "part", "points", "source", "values")
+    __slots__ = ("again", "label", "layout", "part", "points", "source", "typical", "values")
 
     def __init__(self, label: str, source: int, layout: str, part: str, points: Mapping[str, Sequence[Point]]) -> None:
         self.label, self.source, self.layout, self.part = label, source, layout, part
@@ -37,14 +37,14 @@ class _Draft:
         self.again = {name: second for name, of in points.items() if (second := [one for one in of if one.again])}
         self.values: dict[str, list[float]] = {}
         """Rates of valid cells, by workload; only where there are any."""
-        self.medians: dict[str, float] = {}
+        self.typical: dict[str, float] = {}
 
     def count(self, units: Mapping[str, Unit]) -> None:
         """Find the values, once units are known."""
         for name, points in self.points.items():
             if values := _values(points, units[name]):
                 self.values[name] = values
-                self.medians[name] = median(values) if len(values) > 1 else values[0]
+                self.typical[name] = typical(values)
 
 
 def compare(result: Result, baseline: str = "") -> Comparison:
@@ -99,19 +99,45 @@ class _Table:
         twice = [draft for draft in self._drafts if draft.again]
         floors = {}
         for name, unit in self._units.items():
-            both = [(a.medians[name], b.medians[name]) for a, b in pairs if name in a.medians and name in b.medians]
-            both += [(one.medians[name], median(second)) for one in twice
-                     if name in one.medians and (second := _values(one.again.get(name, ()), unit))]  # fmt: skip
+            both = [(a.typical[name], b.typical[name]) for a, b in pairs if name in a.typical and name in b.typical]
+            both += [(one.typical[name], typical(second)) for one in twice
+                     if name in one.typical and (second := _values(one.again.get(name, ()), unit))]  # fmt: skip
             floors[name] = noise_floor(both)
         labels = [(one.label, again_label(one.label)) for one in twice] + [(a.label, b.label) for a, b in pairs]
         return labels, floors
 
     def told(self) -> Iterator[str]:
         """Return the notes on the rows."""
-        if self.reference is not None and not any(self.reference.medians.values()):
+        if self.reference is not None and not any(self.reference.typical.values()):
             what = " and ".join(dict.fromkeys(self._units.values()))
             yield f"{self.reference.label} has no valid number above 0 in {what}: nothing can be said in percent of it"
         yield from self._told_from_itself()
+        yield from self._odd_rounds()
+
+    def _odd_rounds(self) -> Iterator[str]:
+        """Rounds far from the others, and rounds of 0: the geometric mean of those is 0, so their median is shown."""
+        odd: list[str] = []
+        none: list[str] = []
+        still: list[str] = []
+        for draft in self._drafts:
+            for name, values in draft.values.items():
+                still += [f"{draft.label} under {name}, round {point.round}" for point in draft.points[name]
+                          if point.valid and (point.iops, point.bytes_per_s, point.percent) == (None,) * 3]  # fmt: skip
+                unit = self._units[name]
+                rounds = [point.round for point in draft.points[name] if point.valid and rate_of(point, unit) is not None]
+                where = f"{draft.label} under {name}"
+                none += [f"{where}, round {number}" for number, value in zip(rounds, values, strict=True)
+                         if value == 0 and len(values) > 1]  # fmt: skip
+                if (at := odd_one(values)) is not None:
+                    others = rate_text(typical([*values[:at], *values[at + 1 :]]), unit)
+                    odd.append(f"{where}, round {rounds[at]} is unlike the others: {rate_text(values[at], unit)} against "
+                               f"{others} {unit}")  # fmt: skip
+        if odd:
+            yield named(odd, 6)
+        if still:
+            yield f"{named(still, 6)}: nothing was moved; it is not in the number"
+        if none:
+            yield f"{named(none, 6)}: measured 0; it counts, so the number shown is a median, and no verdict is given"
 
     def _told_from_itself(self) -> Iterator[str]:
         """Find differences between the two builds of one layout: their cause is part of every other difference, too."""
@@ -157,7 +183,7 @@ class _Table:
                       self._confounders(draft), self._extracts[draft.source - 1].bare.get(draft.layout, ""))  # fmt: skip
 
     def _base(self, draft: _Draft, name: str) -> float | None:
-        return None if self.reference is None or draft is self.reference else self.reference.medians.get(name)
+        return None if self.reference is None or draft is self.reference else self.reference.typical.get(name)
 
     def _judged(self) -> dict[tuple[str, str], Judged]:
         """Entries by row and workload. All comparisons of the table belong to one family."""
@@ -198,7 +224,7 @@ def _drafts(number: int, one: Extract, layouts: Mapping[str, str], loads: Mappin
 def _reference(drafts: Sequence[_Draft], wanted: str) -> _Draft | None:
     """The row that was asked for, else the first one with a number above 0, else with any valid cell."""
     named = (draft for draft in drafts if wanted and draft.label == wanted)
-    above = (draft for draft in drafts if any(draft.medians.values()))
+    above = (draft for draft in drafts if any(draft.typical.values()))
     valid = (draft for draft in drafts if any(point.valid for points in draft.points.values() for point in points))
     return next(chain(named, above, valid), None)
 
@@ -209,15 +235,16 @@ def _source(one: Extract) -> Source:
 
 
 def _entry(draft: _Draft, name: str, base: float | None, judged: Judged | None) -> Entry:
-    points, values, middle = draft.points[name], draft.values.get(name, ()), draft.medians.get(name)
+    points, values, middle = draft.points[name], draft.values.get(name, ()), draft.typical.get(name)
     valid = [point for point in points if point.valid]
     low, high = interval(values) or (None, None)
     share = middle / base if middle is not None and base else None
     word, share_low, share_high, rank_p, p = judged if judged is not None and share is not None else _NOT_JUDGED
     return Entry(
-        middle, min(values, default=None), max(values, default=None), share, len(valid), len(points),
+        median(values) if values else None, min(values, default=None), max(values, default=None), share,
+        len(valid), len(points),
         () if len(valid) == len(points) else _reasons(points), low, high, word, share_low, share_high, rank_p, p,
-        merged_latency(valid), _marks(valid), tuple(points), tuple(draft.again.get(name, ())),
+        merged_latency(valid), _marks(valid), tuple(points), middle, tuple(draft.again.get(name, ())),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Comparison: layouts × workloads with medians, intervals, verdicts and notes."""
+"""Comparison: layouts × workloads with typical rounds, intervals, verdicts and notes."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     low: float | None
     high: float | None
     of_baseline: float | None
-    """Share of the baseline's median (1.0 is equal); None for the baseline itself and without one."""
+    """Share of the baseline's typical round (1.0 is equal); None for the baseline itself and without one."""
     valid: int
     cells: int
     reasons: tuple[str, ...]
     """Reasons of invalid cells, each once."""
     interval_low: float | None = None
-    """95 % confidence interval of the typical round; None for fewer than two valid rounds."""
+    """95 % confidence interval of the geometric mean (`typical`); None for fewer than two valid rounds, or one of 0."""
     interval_high: float | None = None
     verdict: str = ""
     """Against the baseline: `different`, `not told apart` or `too few rounds`; empty where there is no share."""
@@ -55,6 +55,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     """Marks of its valid cells, each code once."""
     points: tuple[Point, ...] = ()
     """The cells, in the order in which they were measured."""
+    typical: float | None = None
+    """The number that is shown: geometric mean of the valid rounds, or their median where one is 0. Unit as of `median`."""
     again: tuple[Point, ...] = ()
     """Cells on the second building of a layout that is measured against itself: for the noise floor alone."""
 

@@ -27,7 +27,7 @@ def state_of(row: Row, index: int) -> str:
     entry = row.entries[index]
     if entry is None:
         return NOT_BUILT if row.failed else NOT_MEASURED
-    if entry.median is None:
+    if entry.typical is None:
         return OTHER_RATE if entry.valid else INVALID
     return PARTLY if entry.valid < entry.cells else VALID
 
@@ -57,9 +57,9 @@ def entry_words(row: Row, index: int, unit: Unit) -> str:
     """The number with its spread and its share, or the mark that stands in its place."""
     entry = row.entries[index]
     state = state_of(row, index)
-    if entry is None or entry.median is None:
+    if entry is None or entry.typical is None:
         return NOTHING if state == NOT_MEASURED else f"{MARKS[state]} {state}"
-    words = rate_text(entry.median, unit)
+    words = rate_text(entry.typical, unit)
     if spread := spread_text(entry):
         words += f" {spread}"
     if entry.of_baseline is not None:
@@ -72,10 +72,10 @@ def entry_words(row: Row, index: int, unit: Unit) -> str:
 
 
 def spread_text(entry: Entry) -> str:
-    """`±2.1 %`: half the distance between the best and the worst round, of the median; empty for a single round."""
-    if entry.valid < 2 or not entry.median or entry.low is None or entry.high is None:
+    """`±2.1 %`: half the distance between the best and the worst round, of the number shown; empty for a single round."""
+    if entry.valid < 2 or not entry.typical or entry.low is None or entry.high is None:
         return ""
-    return f"±{percent_text((entry.high - entry.low) / 2 / entry.median)}"
+    return f"±{percent_text((entry.high - entry.low) / 2 / entry.typical)}"
 
 
 def share_text(entry: Entry) -> str:
@@ -117,6 +117,9 @@ def legend_lines(comparison: Comparison) -> list[str]:
         if floor is not None
     ]
     found = []
+    if any(map(spread_text, entries)):
+        found.append("numbers are geometric means of the rounds (the median where a round is 0); ±: half of what the best "
+                     "and the worst round are apart")  # fmt: skip
     if NOT_TOLD in verdicts:
         found.append("~: not told apart from the baseline (Mann-Whitney and Welch at 5 %, Holm over all comparisons"
                      f"{', or apart by no more than the noise floor' if floors else ''})")  # fmt: skip
@@ -124,7 +127,7 @@ def legend_lines(comparison: Comparison) -> list[str]:
         found.append("?: too few rounds to tell a difference from chance; four rounds of each are enough, if all are above "
                      "0")  # fmt: skip
     if any(map(share_interval_text, entries)):
-        found.append("[ ]: the share of typical rounds (geometric means) lies there with 95 % confidence")
+        found.append("[ ]: the share lies there with 95 % confidence")
     if floors:
         pairs = named([f"{a} and {b}" for a, b in comparison.same], 4)
         found.append(f"noise floor {', '.join(floors)}: so far apart were {pairs}, which are the same")

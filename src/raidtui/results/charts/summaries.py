@@ -1,4 +1,4 @@
-"""Charts of whole cells: medians side by side, latency by percentile, throughput under the limit of the bare disks."""
+"""Charts of whole cells: layouts side by side, latency by percentile, throughput under the limit of the bare disks."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def _draw_bars(baseline: str, rows: Sequence[Row], index: int, unit: Unit, axes:
     largest = max((_reach(row.entries[index]) for row in rows), default=0.0) * scale or 1.0
     for place, row in enumerate(rows):
         entry = row.entries[index]
-        middle = entry.median * scale if entry is not None and entry.median is not None else 0.0
+        middle = entry.typical * scale if entry is not None and entry.typical is not None else 0.0
         axes.barh(place, middle, height=0.66, color=style.colour(1 if row.label == baseline else 0))
-        if entry is not None and entry.median is not None:
+        if entry is not None and entry.typical is not None:
             low, high = _interval(entry)
             if high > low:
                 ends = [low * scale, high * scale]
@@ -76,14 +76,14 @@ def _interval(entry: Entry) -> tuple[float, float]:
 
 
 def _reach(entry: Entry | None) -> float:
-    return max(entry.median, _interval(entry)[1]) if entry is not None and entry.median is not None else 0.0
+    return max(entry.typical, _interval(entry)[1]) if entry is not None and entry.typical is not None else 0.0
 
 
 def _words(row: Row, index: int, unit: Unit) -> str:
     entry = row.entries[index]
-    if entry is None or entry.median is None:
+    if entry is None or entry.typical is None:
         return f"{MARKS[state_of(row, index)]} {state_of(row, index)}"
-    return f"{rate_text(entry.median, unit)}  {share_text(entry)}".rstrip()
+    return f"{rate_text(entry.typical, unit)}  {share_text(entry)}".rstrip()
 
 
 BARS = Chart("bars", "Layouts side by side", _bars_panels)

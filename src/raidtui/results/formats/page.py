@@ -65,16 +65,16 @@ def _row(comparison: Comparison, number: int, row: Row, means: bool) -> str:
 def _entry(row: Row, number: int, index: int, unit: Unit) -> str:
     entry, state = row.entries[index], state_of(row, index)
     reason = f' title="{text(why(row, index))}"' if why(row, index) else ""
-    if entry is None or entry.median is None:
+    if entry is None or entry.typical is None:
         words = f"{MARKS[state]} {state}" if entry is not None or row.failed else MARKS[state]
         look = "rate bad" if state == INVALID else "rate"
         link = f'<a class="{look}" href="#{anchor(number, index)}"{reason}>{words}</a>' if entry is not None else \
             f'<span class="{"bad" if row.failed else "muted"}"{reason}>{words}</span>'  # fmt: skip
         return f"<td>{link}</td>"
-    rate = f'<a class="rate" href="#{anchor(number, index)}">{rate_text(entry.median, unit)}</a>'
+    rate = f'<a class="rate" href="#{anchor(number, index)}">{rate_text(entry.typical, unit)}</a>'
     mark = f' <span class="bad"{reason}>{MARKS[PARTLY]} {entry.valid} of {entry.cells}</span>' if state == PARTLY else ""
     mark += f' <span title="{text(beside(row, index))}">⚠</span>' if entry.marks else ""
-    return f"<td{_value(entry.median)}>{rate}{mark}{_share(entry)}{_range(entry)}</td>"
+    return f"<td{_value(entry.typical)}>{rate}{mark}{_share(entry)}{_range(entry)}</td>"
 
 
 def _share(entry: Entry) -> str:

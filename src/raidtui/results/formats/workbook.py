@@ -1,4 +1,4 @@
-"""XLSX workbook of a comparison: percentages and medians are live formulas over the sheet of cells, charts follow them.
+"""XLSX workbook of a comparison: percentages and rates are live formulas over the sheet of cells, charts follow them.
 
 XlsxWriter is imported when a workbook is written.
 """
@@ -76,12 +76,12 @@ NAME = "Comparison"
 FIRST = 5
 """Row of the first layout, counted from 0."""
 BASELINE, ITS_ROW = "$B$2", "$B$3"
-MEDIAN, SHARE, WORST, BEST, BELOW, ABOVE, VERDICT, VALID = range(8)
+TYPICAL, SHARE, WORST, BEST, BELOW, ABOVE, VERDICT, VALID = range(8)
 WIDTH = 8
 """Columns of a workload."""
 _MOST_ARGUMENTS = 255
 """Largest number of arguments of a function in a spreadsheet."""
-_HEADS = ("median", "% of baseline", "worst round", "best round", "median - worst", "best - median", "against", "state")
+_HEADS = ("typical round", "% of baseline", "worst round", "best round", "to worst", "to best", "against", "state")
 
 
 class Looks(NamedTuple):
@@ -174,21 +174,21 @@ class Overview:
         first, last = self._ranges[number, index]
         counted = f"{SHEET}!${_name(COUNTED)}${first + 1}:${_name(COUNTED)}${last + 1}"
         scale = SCALE[unit]
-        values = [None if value is None else value * scale for value in (entry.median, entry.low, entry.high)]
-        median, worst, best = values
+        values = [None if value is None else value * scale for value in (entry.typical, entry.low, entry.high)]
+        middle, worst, best = values
         name = {part: f"{_name(self.column(index, part))}{at + 1}" for part in range(WIDTH)}
-        column = _name(self.column(index, MEDIAN))
+        column = _name(self.column(index, TYPICAL))
         base = f"INDEX({column}${FIRST + 1}:{column}${self._last + 1},{ITS_ROW})"
-        below = None if median is None or worst is None else median - worst
-        above = None if median is None or best is None else best - median
-        share = f'IF(EXACT($A{at + 1},{BASELINE}),"",IFERROR({name[MEDIAN]}/{base},""))'
+        below = None if middle is None or worst is None else middle - worst
+        above = None if middle is None or best is None else best - middle
+        share = f'IF(EXACT($A{at + 1},{BASELINE}),"",IFERROR({name[TYPICAL]}/{base},""))'
         for part, formula, value in (
-            (MEDIAN, f'IFERROR(MEDIAN({counted}),"")', median),
-            (SHARE, f'IF({name[MEDIAN]}="","",{share})', entry.of_baseline),
-            (WORST, f'IF({name[MEDIAN]}="","",MIN({counted}))', worst),
-            (BEST, f'IF({name[MEDIAN]}="","",MAX({counted}))', best),
-            (BELOW, f'IF({name[MEDIAN]}="","",{name[MEDIAN]}-{name[WORST]})', below),
-            (ABOVE, f'IF({name[MEDIAN]}="","",{name[BEST]}-{name[MEDIAN]})', above),
+            (TYPICAL, f'IFERROR(GEOMEAN({counted}),IFERROR(MEDIAN({counted}),""))', middle),
+            (SHARE, f'IF({name[TYPICAL]}="","",{share})', entry.of_baseline),
+            (WORST, f'IF({name[TYPICAL]}="","",MIN({counted}))', worst),
+            (BEST, f'IF({name[TYPICAL]}="","",MAX({counted}))', best),
+            (BELOW, f'IF({name[TYPICAL]}="","",{name[TYPICAL]}-{name[WORST]})', below),
+            (ABOVE, f'IF({name[TYPICAL]}="","",{name[BEST]}-{name[TYPICAL]})', above),
         ):  # fmt: skip
             looks_like = looks.percent if part == SHARE else looks.rate
             shown = "" if value is None else value
@@ -291,13 +291,13 @@ def write_xlsx(comparison: Comparison) -> bytes:
 
 
 def _chart(book: Workbook, overview: Overview, comparison: Comparison, index: int) -> object:
-    """Bars of the medians, with the worst and the best round."""
+    """Bars of the typical rounds, with the worst and the best round."""
     title = f"{clean(comparison.workloads[index], 80)}, {comparison.units[index]}"
     chart = book.add_chart({"type": "bar"})
     chart.add_series({
         "name": title,
         "categories": overview.labels,
-        "values": overview.cells(index, MEDIAN),
+        "values": overview.cells(index, TYPICAL),
         "fill": {"color": "#0072B2"},
         "y_error_bars": {
             "type": "custom",

@@ -66,7 +66,7 @@ class Grid(Rows):
         labels = [row.label for row in comparison.rows]
         self._row_names, self._column_names = (heads, labels) if view.turned else (labels, heads)
         self._best = [
-            max((entry.median or 0.0 for row in comparison.rows if (entry := row.entries[i])), default=0.0)
+            max((entry.typical or 0.0 for row in comparison.rows if (entry := row.entries[i])), default=0.0)
             for i in range(len(heads))
         ]
         self._bar = 0
@@ -112,12 +112,12 @@ class Grid(Rows):
         layout, load = self.at(str(row), column)
         one = self._comparison.rows[layout]
         entry, state = one.entries[load], state_of(one, load)
-        if entry is None or entry.median is None:
+        if entry is None or entry.typical is None:
             return glyphs().absent if state == NOT_MEASURED else signs(f"{MARKS[state]} {state}")
         spread = f" {spread_text(entry)}" if spread_text(entry) else ""
         share = f" {share_text(entry):>7}" if entry.of_baseline is not None else " " * 8
         mark = signs(f"{MARKS[PARTLY]} ") if state == PARTLY or entry.marks else ""
-        return f"{mark}{rate_text(entry.median, self._comparison.units[load])}{spread}{share}"
+        return f"{mark}{rate_text(entry.typical, self._comparison.units[load])}{spread}{share}"
 
     def _cell(self, row: int, column: int) -> Text:
         layout, load = self.at(str(row), column)
@@ -127,8 +127,8 @@ class Grid(Rows):
         if not self._bar:
             return words
         best = self._best[load]
-        known = entry is not None and entry.median is not None and best > 0
-        share = 100 * (entry.median or 0) / best if known and entry is not None else 0.0
+        known = entry is not None and entry.typical is not None and best > 0
+        share = 100 * (entry.typical or 0) / best if known and entry is not None else 0.0
         return words.append(" ").append_text(bar(share, self._bar, "accent"))
 
     def _sorted(self, view: View) -> list[str]:
@@ -140,7 +140,7 @@ class Grid(Rows):
         def value(key: str) -> float:
             layout, load = self.at(key, column)
             entry = self._comparison.rows[layout].entries[load]
-            return entry.median if entry is not None and entry.median is not None else -1.0
+            return entry.typical if entry is not None and entry.typical is not None else -1.0
 
         return sorted(keys, key=value, reverse=view.descending)
 
@@ -151,9 +151,10 @@ class CompareTable(LiveTable):
     HELP = """\
 ## Layouts × workloads
 
-Each cell has the median over the rounds, how far the rounds are apart (±), its share of the baseline, and a bar: the best
-of a workload is a full bar. ~ is not told apart from the baseline, ? has too few rounds to say. ✗ is a cell that is not
-valid, or a layout that could not be built: it has no number.
+Each cell has the geometric mean of the rounds (the median where one is 0), half of what the best and the worst round are
+apart (±, in percent of it), its share of the baseline, and a bar: the best of a workload is a full bar. ~ is not told apart
+from the baseline, ? has too few rounds to say. ✗ is a cell that is not valid, or a layout that could not be built: it has
+no number.
 
 **b** makes the layout under the cursor the baseline, **x** turns the table round, **e** exports it. A click on a title
 sorts by it; the first title gives the order in which the layouts were measured.

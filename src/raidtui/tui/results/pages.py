@@ -164,7 +164,7 @@ def _matrix(sheet: Sheet, comparison: Comparison) -> None:
     for index, workload in enumerate(comparison.workloads):
         unit = comparison.units[index]
         sheet.head(workload, f"{unit}, % of {comparison.baseline}" if comparison.baseline else unit)
-        best = max((entry.median or 0 for row in comparison.rows if (entry := row.entries[index])), default=0)
+        best = max((entry.typical or 0 for row in comparison.rows if (entry := row.entries[index])), default=0)
         for row in comparison.rows:
             _entry_line(sheet, row, index, label, best, comparison, notes)
     if notes.numbers:
@@ -180,13 +180,13 @@ def _entry_line(
     name = (f" {cut(row.label, label)} ", "bold" if row.label == comparison.baseline else "")
     mark = (MARKS[state], _LOOK.get(state, MUTED))
     note = notes.marks(row, index)
-    if entry is None or entry.median is None:
+    if entry is None or entry.typical is None:
         sheet.row(mark, name, (f"{state}{note}", _LOOK.get(state, MUTED)))
         return
-    number = rate_text(entry.median, comparison.units[index])
+    number = rate_text(entry.typical, comparison.units[index])
     share = percent_text(entry.of_baseline) if entry.of_baseline is not None else ""
     room = sheet.width - label - 3 - 9 - 8 - 7 - (len(note) if note else 0) - 1
-    drawn = bar(100 * entry.median / best if best else 0, min(30, room)).plain if room >= 4 else ""
+    drawn = bar(100 * entry.typical / best if best else 0, min(30, room)).plain if room >= 4 else ""
     words = f"{number:>9} {spread_text(entry):>7} {share:>6} "
     sheet.row(mark, name, words, (drawn, "$primary"), (note, WARN))
 
