@@ -21,7 +21,7 @@ from raidtui.front.files import check_output, read_bytes, results_folder, table_
 from raidtui.front.library import export, found_results, library
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit, Refusal, fail
-from raidtui.model.refusals import FILE, NO_TERMINAL, OUTPUT, UNKNOWN_NAME
+from raidtui.model.refusals import BAD_CONDITION, FILE, NO_TERMINAL, OUTPUT, UNKNOWN_NAME
 from raidtui.model.result import Result
 from raidtui.results.charts import CHARTS
 from raidtui.results.compare import compare, compare_many
@@ -30,6 +30,7 @@ from raidtui.results.extract import Extract, extract
 from raidtui.results.formats import FORMATS, Format
 from raidtui.results.library import Known
 from raidtui.results.load import read_result
+from raidtui.results.old_new import failing, parse_condition
 
 NO_SUCH_CHART: Final = Refusal(
     "no-such-chart",
@@ -139,11 +140,14 @@ def add_compare_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--chart", action="append", default=[], choices=list(CHARTS), metavar="KIND",
                         help=f"only charts of this kind (formats svg and png): {', '.join(CHARTS)}")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FILE", help="new file to write to; - is stdout")
+    parser.add_argument("--fail-if", metavar="CONDITION",
+                        help="'worse > 5 %%': exit 5 if NEW is told apart from OLD and worse by more")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="the same as --format json")
 
 
 def compare_command(args: Namespace) -> int:
     """Print or write the comparison."""
+    share = parse_condition(args.fail_if) if args.fail_if is not None else None
     output = None if args.output == "-" else args.output
     check_output(output)
     name = _format(args, output)
@@ -152,6 +156,8 @@ def compare_command(args: Namespace) -> int:
     _check_meant(extracts, args.meant)
     comparison = compare_many(extracts, args.baseline, frozenset(args.meant))
     check_baseline(comparison, args.baseline)
+    if share is not None and not comparison.pairs:
+        raise fail(BAD_CONDITION, "it needs exactly two results of one scenario and no --baseline", place="--fail-if")
     if output:
         export(comparison, made, output)
         print(f"Comparison: {clean(output)}", file=sys.stderr)
@@ -159,7 +165,10 @@ def compare_command(args: Namespace) -> int:
         show_comparison(comparison, console(args), about=True)
     else:
         _to_stdout(comparison, made)
-    return 0
+    found = failing(comparison.pairs, share) if share is not None else []
+    for sentence in found:
+        print(f"✗ {clean(sentence)}", file=sys.stderr)
+    return int(Exit.INVALID if found else Exit.DONE)
 
 
 def _given(args: Namespace) -> list[Result | Extract]:

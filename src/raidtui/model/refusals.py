@@ -122,3 +122,9 @@ UNCHECKED: Final = Refusal(
     "could not be checked may be misleading.",
     "Solve the problem that the message names, and look again. If it names an error of raidtui, report it.",
 )
+BAD_CONDITION: Final = Refusal(
+    "bad-condition",
+    "A condition that cannot be judged",
+    "--fail-if has the form 'worse > 5 %', and compares an older result with a newer one of the same scenario.",
+    "Write it in that form, and name two results: OLD NEW.",
+)

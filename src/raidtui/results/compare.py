@@ -17,7 +17,7 @@ from raidtui.model.result import Result
 from raidtui.model.statistics.judge import Judged, interval, judge
 from raidtui.model.statistics.samples import geometric_mean, noise_floor, odd_one, typical
 from raidtui.results.accounting import accounts
-from raidtui.results.comparison import Comparison, Entry, Noted, Row, Source
+from raidtui.results.comparison import Comparison, Entry, Noted, Pair, Row, Source
 from raidtui.results.extract import Extract, Point, extract
 from raidtui.results.notes import Confounder, Differences, Side, given_options, notes_on
 from raidtui.results.rates import Unit, again_label, merged_latency, rate_of, rate_text, units_of
@@ -75,7 +75,8 @@ def _compared(extracts: Sequence[Extract], baseline: str, meant: frozenset[str])
     pairs, floors = table.noise()
     return Comparison(workloads, units, tuple(table.rows(pairs, floors)), table.reference.label if table.reference else "",
                       tuple(map(_source, extracts)), (*notes_on(extracts), *_split_workloads(loads), *table.told()),
-                      tuple(floors.values()), tuple(pairs), accounts(extracts, layouts, loads))  # fmt: skip
+                      tuple(floors.values()), tuple(pairs), accounts(extracts, layouts, loads),
+                      () if baseline else tuple(table.old_new(floors)))  # fmt: skip
 
 
 class _Table:
@@ -85,7 +86,7 @@ class _Table:
         self, extracts: Sequence[Extract], drafts: Sequence[_Draft], workloads: tuple[str, ...], units: tuple[Unit, ...],
         baseline: str, meant: frozenset[str],
     ) -> None:  # fmt: skip
-        self._extracts, self._drafts = extracts, drafts
+        self._extracts, self._drafts, self._meant = extracts, drafts, meant
         self._places = {name: place for place, name in enumerate(workloads)}
         self._units = dict(zip(workloads, units, strict=True))
         for draft in drafts:
@@ -181,6 +182,47 @@ class _Table:
             failed = self._extracts[draft.source - 1].failed.get(draft.layout, "")
             yield Row(draft.label, tuple(entries), failed, draft.source, geometric_mean(shares), len(shares),
                       self._confounders(draft), self._extracts[draft.source - 1].bare.get(draft.layout, ""))  # fmt: skip
+
+    def old_new(self, floors: Mapping[str, float | None]) -> Iterator[Pair]:
+        """Pairs of two results of one scenario, by layout and workload. All of them are one family of comparisons."""
+        one, two = self._extracts if len(self._extracts) == 2 else (None, None)
+        if one is None or two is None or not one.scenario or one.scenario != two.scenario or one.run == two.run:
+            return
+        sides: list[dict[tuple[str, str], _Draft]] = [{}, {}]
+        for draft in self._drafts:
+            sides[draft.source - 1][draft.layout, draft.part] = draft
+        keys = [(both, name) for both in dict.fromkeys(chain(*sides)) for name in self._places
+                if any(both in side and name in side[both].points for side in sides)]  # fmt: skip
+        values = [tuple(side[both].values.get(name, []) if both in side else [] for side in sides) for both, name in keys]
+        judged = judge([(old, new) for old, new in values if old and new])
+        found = iter(judged)
+        for ((layout, part), name), (old, new) in zip(keys, values, strict=True):
+            told = next(found) if old and new else None
+            before, after = typical(old) if old else None, typical(new) if new else None
+            label = f"{layout} {part}" if part else layout
+            pair = Pair(label, name, self._units[name], before, after, len(old), len(new))
+            if told is None or not before or after is None:
+                lost = [self._lost(side, layout, one.get((layout, part)), name) for side, one, rate in
+                        zip(("old", "new"), sides, (before, after), strict=True) if not rate]  # fmt: skip
+                yield msgspec.structs.replace(pair, why=", ".join(lost))
+                continue
+            ratio, floor = after / before, floors.get(name)
+            inside = floor is not None and ratio > 0 and abs(log(ratio)) <= log1p(floor)
+            verdict = "not told apart" if told.verdict == "different" and inside else told.verdict
+            here, there = (self._side(side[layout, part]) for side in reversed(sides))
+            yield msgspec.structs.replace(
+                pair, change=ratio - 1, low=None if told.low is None else told.low - 1,
+                high=None if told.high is None else told.high - 1, p=told.p, verdict=verdict,
+                confounders=Differences(there, self._meant).of(here),
+            )  # fmt: skip
+
+    def _lost(self, side: str, layout: str, draft: _Draft | None, name: str) -> str:
+        """Say why a side of a pair has no number above 0."""
+        failed = self._extracts[side == "new"].failed.get(layout, "")
+        if draft is None or name not in draft.points:
+            return f"{side} was not built: {failed}" if failed else f"{side} was not measured"
+        why = "; ".join(_reasons(draft.points[name])) or failed
+        return f"{side} is not valid: {why}" if why else f"{side} has no number above 0"
 
     def _base(self, draft: _Draft, name: str) -> float | None:
         return None if self.reference is None or draft is self.reference else self.reference.typical.get(name)

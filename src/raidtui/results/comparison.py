@@ -95,6 +95,32 @@ class Source(msgspec.Struct, frozen=True):
     valid: int
 
 
+class Pair(msgspec.Struct, frozen=True):
+    """One layout under one workload in an older and a newer result of the same scenario."""
+
+    layout: str
+    workload: str
+    unit: Unit
+    old: float | None
+    """Typical round, in operations or bytes per second, or percent; None without a valid cell."""
+    new: float | None
+    old_rounds: int
+    new_rounds: int
+    change: float | None = None
+    """New ÷ old - 1: 0.05 is 5 % more."""
+    low: float | None = None
+    """95 % confidence interval of the change."""
+    high: float | None = None
+    p: float | None = None
+    """Welch's p on logarithms, corrected (Holm) for all pairs."""
+    verdict: str = ""
+    """`different`, `not told apart`, `too few rounds`; empty without a change."""
+    why: str = ""
+    """Reason why there is no change."""
+    confounders: tuple[Confounder, ...] = ()
+    """Unintended differences between the two; `baseline` is the value in old."""
+
+
 class Comparison(msgspec.Struct, frozen=True):
     workloads: tuple[str, ...]
     units: tuple[Unit, ...]
@@ -115,6 +141,9 @@ class Comparison(msgspec.Struct, frozen=True):
     accounts: tuple[Account, ...] = ()
     """Accounts of all valid cells that are kept whole: the ceiling of their bare disks, the reached share, and the limit.
     """
+
+    pairs: tuple[Pair, ...] = ()
+    """Old against new; empty unless exactly two results of one scenario are compared without a chosen baseline."""
 
     def columns(self) -> Iterator[tuple[int, str, Unit]]:
         """Yield index, workload and unit of every column."""

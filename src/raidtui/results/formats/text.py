@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 
-from raidtui.base.text import clean
+from raidtui.base.text import clean, named
 from raidtui.model.convert import plain
+from raidtui.results import old_new
 from raidtui.results.comparison import Comparison, without_cells
 from raidtui.results.lines import (
     ABOUT,
@@ -23,6 +24,7 @@ from raidtui.results.lines import (
     Footnotes,
     Value,
     account_lines,
+    beside,
     confounder_lines,
     entry_words,
     geometric_mean_text,
@@ -30,7 +32,9 @@ from raidtui.results.lines import (
     legend_lines,
     source_lines,
     tidy,
+    why,
 )
+from raidtui.results.old_new import LEGEND, lines, verdict_lines
 
 WIDTH = 120
 """Default width in columns."""
@@ -62,6 +66,8 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
 
     `about` adds what is to be known of the results themselves.
     """
+    if comparison.pairs and about:
+        return [*_old_new(comparison), *(Said(clean(line, 4096)) for line in source_lines(comparison))]
     notes = Footnotes()
     longest = max(_SHORTEST, min(_LONGEST, width * 2 // 5))
     first = ["LAYOUT", *(_name(row.label, longest) for row in comparison.rows)]
@@ -88,6 +94,20 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
     if about:
         found += [Said(clean(line, 4096)) for line in source_lines(comparison)]
     return found
+
+
+def _old_new(comparison: Comparison) -> Iterator[Said]:
+    for number, line in enumerate(lines(comparison)):
+        yield Said(line, head=not number, sentence=False)
+    for line in (*verdict_lines(comparison), LEGEND):
+        yield Said(clean(line, 4096))
+    said: dict[str, list[str]] = {}
+    for row in comparison.rows:
+        for index, name in enumerate(comparison.workloads):
+            for sentence in filter(None, (why(row, index), beside(row, index))):
+                said.setdefault(sentence, []).append(f"{row.label} under {name}")
+    for line in (*comparison.notes, *(f"{named(where, 6)}: {sentence}" for sentence, where in said.items())):
+        yield Said(clean(line, 4096), "⚠")
 
 
 def _name(name: str, longest: int) -> str:
@@ -179,6 +199,10 @@ def _lines(comparison: Comparison) -> list[str]:
     below += [f"⚠ {_md_text(note)}." for note in [*comparison.notes, *confounder_lines(comparison)]]
     below += [f"[{number}] {_md_text(sentence)}" for sentence, number in notes.numbers.items()]
     below += [f"{_md_text(line)}." for line in source_lines(comparison)]
+    if comparison.pairs:
+        pairs = [f"| {' | '.join(map(_md_text, old_new.cells_of(pair)))} |" for pair in old_new.ordered(comparison.pairs)]
+        said = [f"- {_md_text(line)}." for line in (*verdict_lines(comparison), LEGEND)]
+        found = [f"| {' | '.join(old_new.HEADS)} |", f"|{':---|' * len(old_new.HEADS)}", *pairs, "", *said, "", *found]
     return [*found, *(["", *(f"- {line}" for line in below)] if below else []), *_where(comparison)]
 
 

@@ -15,6 +15,7 @@ from raidtui.model.problem import fail
 from raidtui.results.charts.drawing import NO_CHARTS
 from raidtui.results.comparison import Comparison, Entry, Row
 from raidtui.results.lines import COLUMNS, beside, legend_lines, share_interval_text, state_of, tidy, why
+from raidtui.results.old_new import HEADS, LEGEND, cells_of, ordered, verdict_lines
 from raidtui.results.rates import SCALE, Unit, rate_of
 
 if TYPE_CHECKING:
@@ -283,6 +284,12 @@ def write_xlsx(comparison: Comparison) -> bytes:
     write_latency(book.add_worksheet("Latency"), comparison, looks.head)
     write_confounders(book.add_worksheet("What else differs"), comparison, looks.head)
     write_results(book.add_worksheet("Results"), comparison, looks.head)
+    if comparison.pairs:
+        pairs = [cells_of(pair) for pair in ordered(comparison.pairs)]
+        sheet = book.add_worksheet("Old and new")
+        _table(sheet, HEADS, pairs, looks.head)
+        for place, line in enumerate((*verdict_lines(comparison), LEGEND), len(pairs) + 2):
+            sheet.write_string(place, 0, clean(line, 4096))
     for sheet in book.worksheets():
         sheet.set_landscape()
         sheet.fit_to_pages(1, 0)

@@ -1,0 +1,67 @@
+"""Old against new: pairs by layout and workload, their order, words, and the condition of `--fail-if`."""
+
+import json
+
+import msgspec
+import pytest
+from test_comparing import cell, result
+
+from raidtui.model.problem import ProblemError
+from raidtui.results.compare import compare_many
+from raidtui.results.formats import FORMATS
+from raidtui.results.old_new import failing, ordered, parse_condition, verdict_lines
+
+
+def of(run, **rates):
+    cells = [cell(name, "w", rate, round=n) for name, values in rates.items() for n, rate in enumerate(values, 1)]
+    return msgspec.structs.replace(result(*cells, order=tuple(rates)), run=f"20260131-120000-{run}")
+
+
+OLD = of("aaaaaaaa", up=(100, 101, 99, 102, 100), down=(500, 501, 502, 499, 503), same=(7, 8, 7, 8, 9), gone=(5, 5))
+NEW = of("bbbbbbbb", up=(150, 151, 149, 150, 152), down=(400, 401, 402, 399, 403), same=(8, 7, 8, 9, 7))
+
+
+def test_layouts_are_paired_by_name_and_the_best_stands_first():
+    pairs = ordered(compare_many((OLD, NEW)).pairs)
+    assert [(pair.layout, pair.verdict) for pair in pairs] == [
+        ("up", "different"), ("down", "different"), ("same", "not told apart"), ("gone", ""),
+    ]  # fmt: skip
+    assert pairs[1].change == pytest.approx(-0.2, abs=0.002)
+    assert pairs[1].low < pairs[1].change < pairs[1].high
+    assert (pairs[1].old_rounds, pairs[1].new_rounds, pairs[3].why) == (5, 5, "new was not measured")
+
+
+def test_swapped_results_give_the_opposite():
+    there = {pair.layout: pair for pair in compare_many((OLD, NEW)).pairs}
+    for back in compare_many((NEW, OLD)).pairs:
+        if back.change is not None:
+            assert (1 + back.change) * (1 + there[back.layout].change) == pytest.approx(1)
+            assert back.p == there[back.layout].p
+
+
+def test_nothing_is_paired_for_other_scenarios_one_run_three_results_or_a_chosen_baseline():
+    other = msgspec.structs.replace(NEW, scenario={**NEW.scenario, "name": "other"})
+    for found in (compare_many((OLD, other)), compare_many((OLD, OLD)), compare_many((OLD, NEW, NEW)),
+                  compare_many((OLD, NEW), "up:1")):  # fmt: skip
+        assert found.pairs == ()
+
+
+def test_the_answer_is_in_words_and_in_every_text_format():
+    found = compare_many((OLD, NEW))
+    assert next(verdict_lines(found)) == "new is better in 1, worse in 1 and not told apart in 1 of 4 pairs"
+    assert "LAYOUT" in FORMATS["table"].write(found).decode().splitlines()[0]
+    assert "| down | w IOPS | 501 | 401 | -20 % |" in FORMATS["md"].write(found).decode()
+    assert len(json.loads(FORMATS["json"].write(found))["pairs"]) == 4
+
+
+def test_a_condition_is_met_by_what_is_surely_worse_or_has_lost_its_number():
+    pairs = compare_many((OLD, NEW)).pairs
+    assert failing(pairs, 0.05) == ["down under w is worse: -20 %", "gone under w lost its number: new was not measured"]
+    assert len(failing(pairs, 0.25)) == 1
+
+
+@pytest.mark.parametrize("words", ["", "worse", "worse > 5", "worse < 5 %", "better > 5%", "worse > -5%", "worse > 5 % x"])
+def test_a_condition_that_is_not_understood_is_refused(words):
+    assert parse_condition("worse>5%") == 0.05
+    with pytest.raises(ProblemError, match="--fail-if"):
+        parse_condition(words)
