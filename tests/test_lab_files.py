@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import tarfile
-from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -137,16 +135,11 @@ def test_a_session_of_its_own_shares_no_connection(tmp_path: Path) -> None:
     assert "ControlPath=none" not in ssh.argv(tmp_path)
 
 
-def test_the_code_that_is_sent_is_all_of_the_package_and_nothing_compiled() -> None:
-    digest, data = ssh.pack_code(ssh.local_files())
-    with tarfile.open(fileobj=BytesIO(data)) as tar:
-        names = tar.getnames()
-        stored = tar.extractfile(".hash")
-        assert stored is not None
-        assert stored.read().decode() == digest
-    assert {"raidtui/__init__.py", "raidtui/__main__.py", "raidtui/lab/guest/setup.sh"} <= set(names)
-    assert not [name for name in names if "__pycache__" in name]
-    assert ssh.pack_code(ssh.local_files())[0] == digest
+def test_the_code_that_is_sent_to_a_guest_is_all_of_the_package_and_no_library() -> None:
+    names = {name for name, _ in ssh.code().files}
+    assert {"raidtui/__init__.py", "raidtui/__main__.py", "raidtui/lab/guest/setup.sh"} <= names
+    assert "raidtui/shipped/scenarios/md-local.json" in names
+    assert not [name for name in names if "__pycache__" in name or "shipped/libraries" in name]
 
 
 @pytest.mark.parametrize("name", ["", "-x", "a/b", "..", "A", "a" * 33, "a b", "a\n"])
@@ -175,7 +168,3 @@ def test_a_labs_lock_excludes_others_and_leaves_no_file(monkeypatch: pytest.Monk
     with files.lock(), pytest.raises(ProblemError, match="still works"), LabFiles("locked").lock(timeout_s=0.3):
         pass
     assert list(files.folder.parent.iterdir()) == []
-
-
-def test_the_guest_flushes_its_new_code_before_the_old_one_is_forgotten():
-    assert ssh.receive_script().endswith("; sync -f /opt")

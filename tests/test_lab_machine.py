@@ -172,8 +172,9 @@ def test_the_guest_reaches_nothing_outside(lab: Lab) -> None:
 def test_the_code_is_sent_when_it_changed_and_only_then(lab: Lab) -> None:
     ssh.sync_code(lab.name)
     assert not ssh.sync_code(lab.name)
-    lab.run("echo old >/opt/raidtui/.hash")
+    lab.run("ln -sfn 0000000000000000/raidtui /opt/raidtui/raidtui")
     assert ssh.sync_code(lab.name)
+    assert not ssh.sync_code(lab.name)
     assert re.match(r"raidtui \d", lab.run("raidtui --version").text)
 
 

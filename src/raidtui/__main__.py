@@ -29,7 +29,10 @@ def main() -> int:
 
         return run.run_folder(words[2], words[3])
     if words[:1] == ["engine"]:
-        from raidtui.engine.serve import serve
+        try:
+            from raidtui.engine.serve import serve
+        except ImportError as error:
+            return _lacks(error)
 
         return serve()
     if words[:1] == ["builder"]:
@@ -45,6 +48,22 @@ def main() -> int:
     return command_line(words, _screens)
 
 
+def _lacks(error: ImportError) -> int:
+    """Say on one line which library the engine lacks. It speaks no protocol yet (`remote/start.py` reads the line)."""
+    import platform
+
+    library = (error.name or "").partition(".")[0]
+    if library not in ("msgspec", "pyudev"):
+        raise error
+    try:
+        distribution = platform.freedesktop_os_release().get("ID", "")
+    except OSError:
+        distribution = ""
+    about = f"{sys.executable} {platform.python_version()} on {platform.machine()}"
+    print(f"raidtui: cannot: library: {library} {distribution or '-'} {about}", flush=True)
+    return 1
+
+
 def _screens(args: Namespace) -> int:
     from raidtui.tui.start import start
 
@@ -54,8 +73,15 @@ def _screens(args: Namespace) -> int:
 if __name__ == "__main__":
     # Started by path, as the engine is, the package is not importable yet: its parent folder goes to the front, and the
     # package's own folder (where `-I` did not already keep it out) must not shadow the standard library.
+    import os
     from pathlib import Path
 
     package = Path(__file__).resolve().parent
-    sys.path[:] = [str(package.parent), *(entry for entry in sys.path if Path(entry or ".").resolve() != package)]
+    # Libraries that were brought along come last: what the server has itself is preferred.
+    brought = [package / "shipped/libraries" / kind for kind in ("any", os.uname().machine)]
+    sys.path[:] = [
+        str(package.parent),
+        *(entry for entry in sys.path if Path(entry or ".").resolve() != package),
+        *(str(folder) for folder in brought if folder.is_dir()),
+    ]
     sys.exit(main())

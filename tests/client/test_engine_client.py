@@ -136,10 +136,10 @@ def test_a_host_that_is_not_reached_is_no_bug_and_nothing_is_said_of_runs(said: 
     assert "runs" not in problem.message + problem.remedy
 
 
-def test_a_host_without_raidtui_is_told_from_one_that_is_not_reached() -> None:
-    (problem,) = not_reached(SSH, 127, "bash: raidtui: command not found").problems
+def test_a_host_without_a_shell_is_told_from_one_that_is_not_reached() -> None:
+    (problem,) = not_reached(SSH, 127, "/bin/sh: not found").problems
     assert (problem.code, problem.exit) == ("engine-start", 2)
-    assert "raidtui is not installed on stor1" in problem.message
+    assert "is missing on stor1" in problem.message
 
 
 def test_a_message_is_measured_by_what_it_comes_to() -> None:

@@ -15,6 +15,7 @@ from raidtui import __version__
 # In the order in which a newcomer needs them. The module of a command is imported only when the command is used.
 COMMANDS = {
     "doctor": "check what this server can build and measure, and how to install what is missing",
+    "prepare": "install what this server lacks for building and measuring, after showing the command",
     "disks": "list the disks, and the reasons why a disk is not free",
     "scenarios": "list the shipped scenarios",
     "kinds": "list the kinds of layers and workloads, or all options of one kind",
@@ -54,7 +55,8 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _DESCRIPTION = """Compose, build, measure and compare Linux storage layouts from a terminal.
 
 `raidtui` without a command opens the screens. A command does the same for scripts:
-  raidtui --on root@stor1 plan md-local    what a replay would do there; nothing is touched"""
+  raidtui --on root@stor1 plan md-local    what a replay would do there; nothing is touched
+A server needs only ssh and Python 3.11 or newer: raidtui brings its code along."""
 _EPILOG = """exit codes: 0 done, every cell valid · 1 unexpected error · 2 usage, unreadable or
 invalid file, server not reached or its answer unusable · 3 refused, nothing was
 touched · 4 build failed, disks restored · 5 measured, but a cell is invalid ·

@@ -41,8 +41,7 @@ ENGINE_ANSWER: Final = Refusal(
     "The engine's answer cannot be used",
     "A message of the engine was no valid message of raidtui's protocol, exceeded a size limit, or did not answer the "
     "request. The connection was closed and the message was ignored.",
-    "Install the same version of raidtui there, and make sure that login scripts (.bashrc) print nothing for commands "
-    "run over ssh.",
+    "Make sure that login scripts (.bashrc) print nothing for commands run over ssh.",
 )
 ENGINE_LOST: Final = Refusal(
     "engine-lost",
@@ -55,7 +54,7 @@ ENGINE_VERSION: Final = Refusal(
     "engine-version",
     "raidtui has different versions here and there",
     "The two versions do not use the same protocol.",
-    "Install the same version of raidtui on both sides.",
+    "raidtui starts its own code on a server; see what answers there instead.",
 )
 
 T = TypeVar("T")
@@ -264,7 +263,7 @@ class EngineClient:
             waited_s = time.monotonic() - began
             if waited_s > _HELLO_PATIENCE_S:
                 raise fail(ENGINE_START, f"no answer within {_HELLO_PATIENCE_S:g} s{self._said()}", place=self.place.name,
-                           remedy="Does `raidtui --version` answer there?")  # fmt: skip
+                           remedy="Does `ssh HOST` answer?")  # fmt: skip
             if self.waiting is not None:
                 self.waiting(waited_s, last_words(bytes(self._noise)))
         if hello.protocol != PROTOCOL:
@@ -273,7 +272,7 @@ class EngineClient:
                 f"raidtui {clean(hello.version)} there speaks protocol {hello.protocol}, raidtui {__version__} here speaks "
                 f"{PROTOCOL}",
                 place=self.place.name,
-                remedy="Install the same version of raidtui on both sides.",
+                remedy="Another raidtui answered than the one that was started.",
             )
         return hello
 
@@ -285,8 +284,8 @@ class EngineClient:
             ENGINE_ANSWER,
             f"the engine's answer cannot be used: {what}",
             place=self.place.name,
-            remedy="Check that the raidtui there is the one you installed, and of this version. What it was asked to do "
-            "may have begun: `raidtui runs` lists the runs.",
+            remedy="Check that it is raidtui that answers there. What it was asked to do may have begun: `raidtui runs` "
+            "lists the runs.",
         )
 
     def _lost(self) -> ProblemError:
@@ -353,6 +352,8 @@ class EngineClient:
             if line is None:
                 return
             if self._greeting is None and not line.startswith(b"{"):
+                if self._brings(bytes(line)):
+                    continue
                 # A login banner or a shell's greeting; it can only come before the hello.
                 noise += len(line) + 1
                 if noise > _MOST_NOISE_BYTES:
@@ -368,6 +369,22 @@ class EngineClient:
             del line  # keeps the peak memory at one line and its message
             self._take(message, size, more)
             del message
+
+    def _brings(self, line: bytes) -> bool:
+        """Send raidtui's code if this line asks for it. Return True if it did."""
+        if (code := self.place.code) is None:
+            return False
+        from raidtui.remote.start import code_message, wanted_line
+
+        if line.strip() != wanted_line(code.version).encode():
+            return False
+        self._heard(b"raidtui's code is copied there\n")
+        # A server that does not take it ends, and says why.
+        with contextlib.suppress(OSError, ValueError), self._sending:
+            assert self._child.stdin is not None
+            self._child.stdin.write(code_message(code))
+            self._child.stdin.flush()
+        return True
 
     def _take(self, message: Hello | EventReply | ResultReply | RawFailure, size: int, more: str) -> None:
         if isinstance(message, Hello):

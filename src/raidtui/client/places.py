@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from raidtui.base.paths import ENTRY, state_folder
-from raidtui.base.proc import CLEAN_ENV, ToolError
+from raidtui.base.proc import CLEAN_ENV
 from raidtui.base.text import clean, clean_lines
 from raidtui.model.problem import ProblemError, Refusal, fail
+
+if TYPE_CHECKING:
+    from raidtui.remote.pack import Code
 
 ENGINE_START: Final = Refusal(
     "engine-start",
     "The engine could not be started",
     "The command that starts raidtui there failed or did not answer. Nothing was requested.",
-    "Check that raidtui is installed there: `ssh HOST raidtui --version` must print its version.",
+    "The message has its output. Over ssh raidtui brings its code along; the server needs Python 3.11 or newer, and root.",
 )
 PLACE: Final = Refusal(
     "place",
@@ -40,6 +44,10 @@ class Place(NamedTuple):
     name: str
     argv: tuple[str, ...]
     env: Mapping[str, str]
+    code: Code | None = None
+    """Code that the command may ask for before the engine starts (`remote/start.py`)."""
+    shell: tuple[str, ...] | None = None
+    """Argv before a line of shell that a server runs; None on this machine."""
 
 
 def place(on: str) -> Place:
@@ -53,23 +61,34 @@ def place(on: str) -> Place:
     """
     if not on:
         return _here()
-    # ssh needs its agent, its config and a terminal for the passphrase: the caller's environment, untouched.
-    env = dict(os.environ)
     if on == "sim" or on.startswith("sim:"):
         return _simulated(on.partition(":")[2])
     if on == "lab" or on.startswith("lab:"):
         from raidtui.lab import ssh as lab_ssh
 
         name = on.partition(":")[2] or "default"
-        try:
-            ssh_argv = lab_ssh.engine_argv(name)
-        except ToolError as error:
-            # A running lab that does not answer is retried like any other server.
-            raise fail(ENGINE_START, str(error), place=f"lab {name}") from None
-        return Place(f"lab {name}", (*ssh_argv, "raidtui", "engine"), env)
+        return _remote(f"lab {name}", lab_ssh.lab_argv(name, multiplexed=True), lab_ssh.code())
     if not re.fullmatch(r"[A-Za-z0-9_.@:%\[\]-]{1,200}", on) or on.startswith("-"):
         raise fail(PLACE, f"{on[:80]!r} is not an ssh destination", remedy="Write user@host, or lab, or lab:NAME.")
-    return Place(on, ("ssh", "-T", "-o", "ServerAliveInterval=15", "--", on, "raidtui", "engine"), env)
+    from raidtui.remote.pack import local_code  # only a server needs it
+
+    return _remote(on, ("ssh", "-T", "-o", "ServerAliveInterval=15", "--", on), local_code())
+
+
+def _remote(name: str, ssh: Sequence[str], code: Code) -> Place:
+    from raidtui.remote.start import as_root, start_script
+
+    # ssh needs its agent, its config and a terminal for the passphrase: the caller's environment, untouched.
+    return Place(name, (*ssh, as_root(start_script(code.version))), dict(os.environ), code, tuple(ssh))
+
+
+def root_argv(place: Place, argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the argv that runs a command as root on the machine of a place."""
+    if place.shell is None:
+        return (*(() if os.geteuid() == 0 else ("sudo", "--")), *argv)
+    from raidtui.remote.start import as_root
+
+    return (*place.shell, as_root(shlex.join(argv)))
 
 
 def _here() -> Place:
@@ -118,17 +137,23 @@ _WAYS_OUT: Final = (
 
 def not_reached(place: Place, code: int | None, said: str) -> ProblemError:
     """Return the problem of an engine command that ended with exit code `code` before its hello. `said` is its output."""
+    if place.code is not None:
+        from raidtui.client.not_started import not_started  # only after a failure
+
+        if (found := not_started(place.name, said)) is not None:
+            return found
     text = f": {said}" if said else ""
     if Path(place.argv[0]).name == "ssh" and code == _SSH_FAILED:
         way = next((way for pattern, way in _WAYS_OUT if re.search(pattern, said, re.IGNORECASE)), "`ssh HOST` must work.")
         return fail(UNREACHABLE, f"cannot reach {clean(place.name)}{text or ': ssh ended without a message'}",
                     place=place.name, remedy=way.replace("HOST", place.name))  # fmt: skip
     if code in (_NOT_EXECUTABLE, _NOT_FOUND):
-        return fail(ENGINE_START, f"raidtui is not installed on {clean(place.name)}{text}", place=place.name,
-                    remedy="Install it there, where a shell that is not interactive finds it.")  # fmt: skip
+        return fail(ENGINE_START, f"a program that starts raidtui is missing on {clean(place.name)}{text}",
+                    place=place.name,
+                    remedy="It needs /bin/sh, and the programs stat, id and grep.")  # fmt: skip
     ended = "" if code is None else f", it ended with {code}"
     return fail(ENGINE_START, f"the engine did not start{ended}{text}", place=place.name,
-                remedy="Does `raidtui --version` work there?")  # fmt: skip
+                remedy="Nothing was requested. The output of its command says why.")  # fmt: skip
 
 
 def last_words(noise: bytes) -> str:

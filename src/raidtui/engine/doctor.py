@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import platform
 import re
 import shutil
 import socket
@@ -12,11 +13,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from raidtui.base.paths import state_folder
 from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.engine.machine import library_versions, tool_version
 from raidtui.engine.run.launch import has_systemd
 from raidtui.load.catalog import engines
+from raidtui.model.packages import named_in, remedy_for, translated
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import Check, Checkup
 from raidtui.model.tool import KernelModule, Tool
@@ -41,14 +45,27 @@ def checkup() -> Checkup:
         _psutil(),
         _builder(", ".join(f"{layer.title}s" for layer in layers if layer.built_by_blivet)),
     )  # fmt: skip
+    distribution = _distribution()
+    needed = dict.fromkeys(name for check in checks if not check.ok for name in named_in(check.remedy))
     abilities = [(*_ability(layer, {check.name: check for check in checks}), layer.kind) for layer in layers]
     return Checkup(
         "raidtui.doctor/1",
         socket.gethostname(),
-        checks,
+        tuple(msgspec.structs.replace(check, remedy=remedy_for(distribution, check.remedy)) for check in checks),
         can_build=tuple(words for can, words, _ in abilities if can),
         cannot_build=tuple(kind for can, _, kind in abilities if not can),
+        distribution=distribution,
+        packages=translated(distribution, needed),
     )
+
+
+def _distribution() -> str:
+    """Return ID and ID_LIKE of os-release."""
+    try:
+        about = platform.freedesktop_os_release()
+    except OSError:
+        return ""
+    return f"{about['ID']} {about.get('ID_LIKE', '')}".strip()
 
 
 def _ability(layer: Layer[Any], checks: Mapping[str, Check]) -> tuple[bool, str]:

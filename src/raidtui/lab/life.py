@@ -19,6 +19,7 @@ from raidtui.lab.image import BOOT_TIMEOUT_S, LAB_BOOT, accelerator, ensure_imag
 from raidtui.lab.qemu import LAB_QEMU, Qmp, QmpError
 from raidtui.lab.state import DEFAULT_CPUS, LabFiles, LabState
 from raidtui.model.problem import Exit, Refusal, fail
+from raidtui.remote.start import code_message, link_script
 
 LAB_STUCK: Final = Refusal(
     "lab.stuck",
@@ -205,16 +206,17 @@ def _enter(files: LabFiles, state: LabState, timeout_s: float) -> None:
         raise fail(LAB_BOOT, f"lab {state.name} did not answer within {timeout_s:.0f} s", exit=Exit.BUILD_FAILED,
                    remedy="raidtui lab up again")  # fmt: skip
     ssh.open_master(files.ssh_config, timeout_s=120)
-    _, tar = ssh.pack_code(ssh.local_files())
+    code = ssh.code()
     machine_id = hashlib.sha256(f"{state.name}\0{state.created}".encode()).hexdigest()[:32]
     script = f"""\
 date -u -s @{time.time():.3f} >/dev/null
 echo {machine_id} >/etc/machine-id
-{ssh.receive_script()}
+({link_script(code.version)})
 tries=0
 while [ "$(ls /sys/block | grep -cE '^(nvme|sd)')" -lt {len(state.plugged)} ]; do
     tries=$((tries + 1)); [ $tries -lt 600 ] || exit 9; sleep 0.1
 done
 udevadm settle -t 300
 """
-    proc.run([*ssh.argv(files.ssh_config), script], timeout_s=_SETTLE_TIMEOUT_S, input_bytes=tar)
+    proc.run([*ssh.argv(files.ssh_config), script], timeout_s=_SETTLE_TIMEOUT_S,
+             input_bytes=code_message(code, (), link=True))

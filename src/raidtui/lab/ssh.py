@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import io
 import socket
-import tarfile
 import time
 from pathlib import Path
 from typing import Final
 
-import raidtui
 from raidtui.base import proc
 from raidtui.base.files import write_atomic
 from raidtui.lab.host import tool
 from raidtui.lab.state import DEFAULT_NAME, LabFiles, LabState
 from raidtui.model.problem import Exit, Refusal, fail
+from raidtui.remote.pack import Code, local_code
+from raidtui.remote.start import code_message, link_script
 
 LAB_DOWN: Final = Refusal(
     "lab.down",
@@ -111,63 +109,20 @@ def close_master(config: Path, master: Path) -> None:
     master.unlink(missing_ok=True)
 
 
-GUEST_FOLDER: Final = "/opt/raidtui"
-_SKIPPED: Final = ("__pycache__",)
-
-
-def local_files() -> list[tuple[str, Path]]:
-    """Return the files to send, as (name under `/opt/raidtui`, file here), in a stable order."""
-    package = Path(raidtui.__file__).resolve().parent
-    found = [(f"raidtui/{path.relative_to(package)}", path) for path in _files(package)]
-    # In a checkout what is shipped lies at the top of the repository, in an installed package inside of it.
-    top = package.parents[1]
-    if (top / "pyproject.toml").exists():
-        for kind in ("scenarios", "themes"):
-            found += [(f"raidtui/shipped/{kind}/{path.relative_to(top / kind)}", path) for path in _files(top / kind)]
-    return sorted(found)
-
-
-def pack_code(files: list[tuple[str, Path]]) -> tuple[str, bytes]:
-    """Return the hash of the files and a tar of them, which contains the hash as `.hash`."""
-    digest = hashlib.sha256()
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for name, path in files:
-            data = path.read_bytes()
-            digest.update(f"{name}\0{len(data)}\0".encode())
-            digest.update(data)
-            _add(tar, name, data, int(path.stat().st_mtime))
-        _add(tar, ".hash", digest.hexdigest().encode(), 0)
-    return digest.hexdigest(), buffer.getvalue()
-
-
-def receive_script() -> str:
-    """Return the shell command that replaces the guest's raidtui with the tar on its standard input, in one step."""
-    return (
-        f"set -e; rm -rf {GUEST_FOLDER}.new; mkdir -p {GUEST_FOLDER}.new; tar -xf - -C {GUEST_FOLDER}.new --no-same-owner; "
-        f"rm -rf {GUEST_FOLDER}.old; if [ -e {GUEST_FOLDER} ]; then mv {GUEST_FOLDER} {GUEST_FOLDER}.old; fi; "
-        f"mv {GUEST_FOLDER}.new {GUEST_FOLDER}; rm -rf {GUEST_FOLDER}.old; sync -f /opt"
-    )
+def code() -> Code:
+    """Return the code for a guest. Libraries are part of its image."""
+    return local_code(())
 
 
 def sync_files(ssh_argv: list[str]) -> bool:
     """Send this raidtui to the guest unless it has it already. Return True if it was sent."""
-    wanted, tar = pack_code(local_files())
-    there = proc.run([*ssh_argv, f"cat {GUEST_FOLDER}/.hash"], timeout_s=60, check=False)
-    if there.text.strip() == wanted:
+    wanted = code()
+    script = link_script(wanted.version)
+    there = proc.run([*ssh_argv, script], timeout_s=60, check=False)
+    if there.text.strip() == "raidtui: there":
         return False
-    proc.run([*ssh_argv, receive_script()], timeout_s=120, input_bytes=tar)
+    proc.run([*ssh_argv, script], timeout_s=120, input_bytes=code_message(wanted, (), link=True))
     return True
-
-
-def _files(folder: Path) -> list[Path]:
-    return [p for p in sorted(folder.rglob("*")) if p.is_file() and not set(_SKIPPED) & set(p.parts)]
-
-
-def _add(tar: tarfile.TarFile, name: str, data: bytes, mtime: int) -> None:
-    entry = tarfile.TarInfo(name)
-    entry.size, entry.mtime, entry.mode = len(data), mtime, 0o644
-    tar.addfile(entry, io.BytesIO(data))
 
 
 def running_lab(name: str) -> tuple[LabFiles, LabState]:
@@ -184,13 +139,6 @@ def lab_argv(name: str = DEFAULT_NAME, *, multiplexed: bool = False, tty: bool =
     """Return the argv prefix that runs a command in a running lab."""
     files, _ = running_lab(name)
     return argv(files.ssh_config, multiplexed=multiplexed, tty=tty)
-
-
-def engine_argv(name: str = DEFAULT_NAME) -> list[str]:
-    """Return the argv prefix for the client, after updating the guest's raidtui."""
-    argv = lab_argv(name, multiplexed=True)
-    sync_files(argv)
-    return argv
 
 
 def sync_code(name: str = DEFAULT_NAME) -> bool:

@@ -211,6 +211,10 @@ class Checkup(msgspec.Struct, frozen=True):
     """Kinds of layers that have all they need, some with the options that they lack: `lvm (without VDO)`."""
     cannot_build: tuple[str, ...] = ()
     """Kinds of layers for which one is missing."""
+    distribution: str = ""
+    """ID and ID_LIKE of the server's os-release."""
+    packages: tuple[str, ...] = ()
+    """Packages of the distribution that `raidtui prepare` would install."""
 
 
 MAX_HELLO_BYTES: Final = 64 << 10

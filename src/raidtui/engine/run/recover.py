@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from raidtui import inventory
+from raidtui.base.paths import PACKAGE
 from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.engine.run import claims, runs
 from raidtui.engine.run.journal import Journal
@@ -111,7 +113,9 @@ def _recover(folder: Path, without: Collection[str], report: Report) -> Recovere
         try:
             _done(story.made)
         except ProblemError as error:  # steps of another version: undoing half of them would be worse than none
-            return RecoveredRun(folder.name, int(Exit.LEFT_BEHIND), (), error.problems)
+            problems = tuple(replace(one, remedy=f"{one.remedy} {_by_its_own(folder)}".strip())
+                             for one in error.problems)  # fmt: skip
+            return RecoveredRun(folder.name, int(Exit.LEFT_BEHIND), (), problems)
         journal = Journal(folder)
         recovery = _Recovery(folder, story, {*story.given_up, *without}, report)
         try:
@@ -133,9 +137,19 @@ def _unreadable(folder: Path, story: runs.Story) -> Problem:
         JOURNAL_UNREADABLE.code,
         f"the journal of run {folder.name} cannot be read, so that nothing can be undone by it: {story.unreadable}",
         str(folder),
-        f"Look at what its disks carry ({', '.join(story.owed)}). They are held by the run until its folder is moved away.",
+        f"Look at what its disks carry ({', '.join(story.owed)}). They are held by the run until its folder is moved away. "
+        f"{_by_its_own(folder)}".strip(),
         int(Exit.LEFT_BEHIND),
     )
+
+
+def _by_its_own(folder: Path) -> str:
+    """Return the command that recovers a run with the version that made it; empty if that is this one, or gone."""
+    code = runs.code_of(folder)
+    if code in (None, PACKAGE.parent):
+        return ""
+    command = f"{sys.executable} -I {code}/raidtui/__main__.py recover {folder.name}"
+    return f"The version that made the run may be able to; as root there: {command}"
 
 
 class _Recovery:

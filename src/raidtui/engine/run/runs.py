@@ -14,7 +14,7 @@ from typing import BinaryIO, Final, NamedTuple, TypeVar
 import msgspec
 
 from raidtui.base.files import lock_file, private_folder, write_atomic
-from raidtui.base.paths import state_folder
+from raidtui.base.paths import PACKAGE, state_folder
 from raidtui.engine.run.journal import JOURNAL_NAME, UNREADABLE, read_lasting, read_lines
 from raidtui.engine.step_args import common_args
 from raidtui.inventory import boot_id
@@ -55,6 +55,8 @@ RUN_PATTERN: Final = r"^[0-9]{8}-[0-9]{6}-[0-9a-z]{8}$"
 _PLAN_NAME: Final = "plan.json"
 _LOCK_NAME: Final = "runner.lock"
 _CLOSED_NAME: Final = "closed"
+CODE_NAME: Final = "code"
+"""Folder of the raidtui that made the run."""
 LOG_NAME: Final = "runner.log"
 """Output of a runner that is no service of systemd."""
 _ALPHABET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -84,8 +86,19 @@ def create(plan: Plan) -> tuple[str, Path]:
     run = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{plan.token}"
     folder = private_folder(runs_folder() / run)
     private_folder(folder / "work")
+    # A version that runs still name is not removed from the server (`remote/receive.py`).
+    write_atomic(folder / CODE_NAME, f"{PACKAGE.parent}\n".encode())
     write_atomic(folder / _PLAN_NAME, encode(plan))
     return run, folder
+
+
+def code_of(folder: Path) -> Path | None:
+    """Return the folder of the raidtui that made a run; None if it is gone."""
+    try:
+        code = Path((folder / CODE_NAME).read_text().strip())
+    except (OSError, UnicodeDecodeError):
+        return None
+    return code if (code / "raidtui/__main__.py").is_file() else None
 
 
 def check_token(token: str) -> None:
@@ -376,7 +389,7 @@ def close(folder: Path) -> None:
 
 def discard(folder: Path) -> None:
     """Remove the folder of a run that was refused before it touched anything."""
-    for name in (JOURNAL_NAME, _PLAN_NAME, _LOCK_NAME, _CLOSED_NAME, LOG_NAME, "reserve", "result.json"):
+    for name in (JOURNAL_NAME, _PLAN_NAME, _LOCK_NAME, _CLOSED_NAME, CODE_NAME, LOG_NAME, "reserve", "result.json"):
         (folder / name).unlink(missing_ok=True)
     for entry in (folder / "work").glob("*"):
         entry.unlink(missing_ok=True)

@@ -37,7 +37,8 @@ LIBRARIES: Final = "raidtui.stack.builder.libraries"
 TREE: Final = "raidtui.stack.builder.tree"
 """The module of the second look."""
 _MODULES: Final = {
-    "blivet": "pip install --break-system-packages blivet (it is not in Debian; pure Python)",
+    "blivet": "pip install blivet beside the raidtui that you start: over ssh it is brought along (on this machine itself: "
+    "pip install --break-system-packages blivet)",
     "dasbus": "apt install python3-dasbus",
     "parted": "apt install python3-parted",
     "bytesize": "apt install python3-bytesize",
