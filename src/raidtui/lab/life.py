@@ -211,7 +211,7 @@ def _enter(files: LabFiles, state: LabState, timeout_s: float) -> None:
     script = f"""\
 date -u -s @{time.time():.3f} >/dev/null
 echo {machine_id} >/etc/machine-id
-({link_script(code.version)})
+({link_script(code.version)}) || exit 1
 tries=0
 while [ "$(ls /sys/block | grep -cE '^(nvme|sd)')" -lt {len(state.plugged)} ]; do
     tries=$((tries + 1)); [ $tries -lt 600 ] || exit 9; sleep 0.1
