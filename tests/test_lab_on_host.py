@@ -113,6 +113,7 @@ def test_an_old_version_is_kept_while_a_process_runs_it(guest: Lab, on: Any) -> 
         guest.run("kill $(cat /root/pid); rm -r /var/lib/raidtui/runs/old", check=False)
 
 
+@pytest.mark.slow
 def test_a_full_or_read_only_folder_and_a_user_without_sudo_are_told(guest: Lab, on: Any) -> None:
     guest.run(f"mv {TOP} /root/aside; mount -t tmpfs -o size=100k,mode=755 none /opt")
     try:
@@ -133,6 +134,7 @@ def test_a_full_or_read_only_folder_and_a_user_without_sudo_are_told(guest: Lab,
     assert "there is no sudo, and the user is not root [server-root]" in done.stderr, done.stderr
 
 
+@pytest.mark.slow
 def test_doctor_names_what_is_missing_and_prepare_shows_the_command_before_it_runs(guest: Lab, on: Any) -> None:
     about = "Package: fio\\nVersion: 99\\nArchitecture: amd64\\nMaintainer: x <x@x>\\nDescription: fio, packed anew\\n"
     guest.run(
