@@ -11,6 +11,7 @@ import pytest
 from raidtui.client.engine_client import EngineClient
 from raidtui.client.not_started import Lacks, not_started
 from raidtui.client.places import place, root_argv
+from raidtui.lab.ssh import sync_files
 from raidtui.model.packages import install_argv, remedy_for, translated
 from raidtui.model.problem import ProblemError
 from raidtui.remote import start
@@ -79,6 +80,20 @@ def test_a_version_without_its_python_is_put_there_again(server: Path) -> None:
     python.write_text("/usr/bin/python3.99\n")
     with EngineClient(place("stor1")):
         assert python.read_text() != "/usr/bin/python3.99\n"
+
+
+@ROOT
+def test_a_lab_gets_the_code_by_the_same_means_and_a_name_that_leads_to_it(server: Path) -> None:
+    argv = [str(server / "bin/ssh"), "lab"]
+    entry = server / "opt/raidtui/raidtui/__main__.py"
+    assert sync_files(argv)
+    assert not sync_files(argv)
+    done = subprocess.run(["/usr/bin/python3", "-I", str(entry), "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("raidtui ")
+    (server / "opt/raidtui/raidtui").unlink()
+    (server / "opt/raidtui/raidtui").symlink_to("0000000000000000/raidtui")
+    assert sync_files(argv)
+    assert not sync_files(argv)
 
 
 @pytest.mark.parametrize(
