@@ -62,6 +62,9 @@ def reset(lab: Lab, *cases: dict[str, Any]) -> list[dict[str, Any]]:
         assert len(set(one["sums"])) == 1, "the checksum before each cell"
         assert all(way["changed"] for way in one["rollbacks"])
         assert [argv[0] for argv in one["settled"]] == ["lzc_sync"]
+        if one["held"]:  # while the builder lives; after it ended; since the next one rolled back; after an import
+            assert one["held"][0::2] == ["raidtui", "", *["raidtui"] * (len(one["held"]) // 2 - 2)]
+            assert [bool(said) for said in one["held"][1::2]] == [bool(hold) for hold in one["held"][0::2]], one["held"]
         assert one["health"] == []
         assert (one["undo"], one["left"]) == (["undone", "nothing to do"], {})
         print([(round(way["seconds"], 2), way["facts"]) for way in one["rollbacks"]])
@@ -80,7 +83,8 @@ REWIND = {"reset": "rewind", "writes": WRITES[::2],
 
 
 def test_what_is_measured_is_the_same_after_every_kind_of_writing(lab: Lab) -> None:
-    volume, rewound = reset(lab, {"reset": "rollback"}, REWIND)
+    volume, rewound = reset(lab, {"reset": "rollback", "caches": "cold"}, REWIND)
+    assert len(volume["held"]) == 2 * 4
     assert calls_of(volume) == ["lzc_sync", "lzc_rollback_to", "lzc_sync", "lzc_wait"]
     _is_rewound(rewound, ["zpool", "zpool", "lzc_sync", "lzc_pool_checkpoint"])
 

@@ -33,8 +33,9 @@ def test_a_volume_is_filled_once_and_rolled_back_before_each_cell() -> None:
     assert build[-2].erases
     (volume,) = (step for step in build if step.action == "zpool.volume")
     name = volume.commands[0][-1]
-    assert build[-1].commands == (("zfs", "snapshot", f"{name}@filled"),)
-    assert volume.undo == (("zfs", "destroy", f"{name}@filled"), ("zfs", "destroy", name))
+    assert build[-1].commands == (("zfs", "snapshot", f"{name}@filled"), ("zfs", "hold", "raidtui", f"{name}@filled"))
+    release = ("zfs", "release", "raidtui", f"{name}@filled")
+    assert volume.undo == (release, ("zfs", "destroy", f"{name}@filled"), ("zfs", "destroy", name))
     measure = [step for step in steps if step.phase == "measure"]
     assert [step.action for step in measure] == ["zpool.rollback", "measure"] * 4
     assert measure[0].title.startswith("x/small/1: ")
@@ -72,7 +73,7 @@ def test_a_filesystem_is_rolled_back_to_how_it_was_made_and_files_are_laid_out_f
     assert (unmounted[0], back[:2], waited[:4], mounted[0]) == (
         "umount", ("zfs", "rollback"), ("zpool", "wait", "-t", "free"), "mount",
     )  # fmt: skip
-    assert build[-1].commands == (("zfs", "snapshot", back[2]),)
+    assert build[-1].commands == (("zfs", "snapshot", back[2]), ("zfs", "hold", "raidtui", back[2]))
     assert back[2].endswith("/fs@empty")
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from raidtui.inventory.mounts import read_own_mounts
 from raidtui.model.convert import decode
 from raidtui.model.scenario import Policy
 from raidtui.stack import mounts
-from raidtui.stack.layer import Planned
+from raidtui.stack.layer import Draft, Planned
 from raidtui.stack.md import LAYER as MD
 from raidtui.stack.md.spec import MdSpec
 from raidtui.stack.zfs import LAYER, arc, devices, pool, properties, teardown
@@ -38,7 +39,8 @@ class ZfsBench(Bench):
         spec = decode(ZpoolSpec, {**measured, **case["zpool"]})
         parts = self.deal({name: case["counts"][name] for name in LAYER.inputs(spec)})
         assert LAYER.check(spec, {name: len(found) for name, found in parts.items()}, "$") == []
-        policy = Policy(reset=case["reset"]) if "reset" in case else Policy(caches="cold")
+        resets = "reset" in case
+        policy = Policy(reset=case.get("reset", "none"), caches=case.get("caches", "warm" if resets else "cold"))
         return self.keep(LAYER.plan(spec, parts, self.names(), policy))
 
     def reached(self, moment: str, name: str) -> bool:
@@ -298,14 +300,30 @@ def reset(bench: ZfsBench, case: Case) -> dict[str, Any]:
             held.flush()
             bench.run(rollback)
             sums.append(content(path))
+    again = (rollback, *planned.before_cell)
+    held = release_by_force(bench, create.args, again) if case["reset"] == "rollback" else []
     settled = ACTIONS["zpool.create"].settle(bench.context, create.args)
     health = ACTIONS["zpool.create"].health(bench.context, create.args)
     pool_guid = pool.properties(create.args.name)["guid"]
     if "away" in case:
         sh(case["away"].format(pool=create.args.name, devices=" ".join(f"-d {one.path}" for one in leaves(create.args))))
     return {"taken": [one.result for one in taken], "sums": sums, "rollbacks": seen, "built_s": built_s, "settled": settled,
-            "health": health, "planned": rollback.commands, "guid": pool_guid,
+            "health": health, "planned": rollback.commands, "guid": pool_guid, "held": held,
             **undone(bench, create.args)}  # fmt: skip
+
+
+def release_by_force(bench: ZfsBench, args: ZfsPool, again: tuple[Draft, ...]) -> list[str]:
+    """Destroy the snapshot as somebody else would, before and after the builder ends, and after each of these steps.
+
+    Returns its holds and the answer, by turns.
+    """
+    seen: list[str] = []
+    for work in (lambda: None, bench.context.builder.close, *(partial(bench.run, draft) for draft in again)):
+        work()
+        seen.append(sh(f"zfs holds -H {args.snapshot} | cut -f2").strip())
+        argv = ["zfs", "destroy", *([] if seen[-1] else ["-n"]), args.snapshot]
+        seen.append(subprocess.run(argv, check=False, capture_output=True, text=True).stderr)
+    return seen
 
 
 def interrupted(bench: ZfsBench, case: Case) -> dict[str, Any]:

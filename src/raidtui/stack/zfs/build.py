@@ -177,6 +177,8 @@ def make_cold(context: Context, zpool: ZfsPool) -> Outcome:
     ran = take_away(context, zpool)
     after = arc.size_bytes()
     ran.append(bring_back(context, zpool, zpool.name)[1])
+    if zpool.snapshot:
+        ran += context.builder.call("zfs.hold", snapshot=zpool.snapshot).commands
     ran += reopen(context, zpool)
     return Outcome("done", {"arc_bytes_before": before, "arc_bytes_after": after}, tuple(ran))
 

@@ -21,7 +21,7 @@ from libzfs_core import _nvlist as nvlists
 from libzfs_core.exceptions import NoSpace, ZFSError
 
 from raidtui.base.text import clean
-from raidtui.stack.zfs.commands import ZfsPool
+from raidtui.stack.zfs.commands import HOLD, ZfsPool
 
 _FILESYSTEM: Final = 1
 _VOLUME: Final = 4
@@ -134,6 +134,9 @@ def exists(dataset: str) -> bool:
 def destroy(dataset: str, snapshot: str = "") -> None:
     """Destroy a volume or filesystem with its snapshot, as far as they exist."""
     if snapshot and exists(snapshot):
+        if _is_held(snapshot):
+            _tell("lzc_release", snapshot, HOLD)
+            _call(libzfs_core.lzc_release, {snapshot.encode(): [HOLD.encode()]})
         _tell("lzc_destroy_snaps", snapshot)
         _call(libzfs_core.lzc_destroy_snaps, [snapshot.encode()], defer=False)
     if exists(dataset):
@@ -148,10 +151,28 @@ def sync(pool: str) -> None:
 
 
 def snapshot(pool: str, snapshot: str) -> None:
-    """Take a snapshot of what is on the disks."""
+    """Take a snapshot of what is on the disks, and hold it."""
     sync(pool)
     _tell("lzc_snapshot", snapshot)
     _call(libzfs_core.lzc_snapshot, [snapshot.encode()])
+    hold(snapshot)
+
+
+def hold(snapshot: str) -> None:
+    """Keep others from destroying a snapshot until this process ends, unless it is held already."""
+    if not _is_held(snapshot):
+        _tell("lzc_hold", snapshot, HOLD)
+        _call(libzfs_core.lzc_hold, {snapshot.encode(): HOLD.encode()}, _ends_with_process())
+
+
+def _is_held(snapshot: str) -> bool:
+    return HOLD.encode() in _call(libzfs_core.lzc_get_holds, snapshot.encode())
+
+
+@cache
+def _ends_with_process() -> int:
+    """Return a descriptor whose end, which is that of this process, releases what is held by it."""
+    return os.open("/dev/zfs", os.O_RDWR | os.O_CLOEXEC)
 
 
 def roll_back(pool: str, dataset: str, snapshot: str) -> int:
@@ -159,6 +180,7 @@ def roll_back(pool: str, dataset: str, snapshot: str) -> int:
 
     Return the bytes written since.
     """
+    hold(snapshot)  # again, if another builder took it
     sync(pool)
     _tell("lzc_rollback_to", dataset, snapshot)
     _call(libzfs_core.lzc_rollback_to, dataset.encode(), snapshot.encode())

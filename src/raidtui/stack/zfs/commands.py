@@ -21,6 +21,10 @@ FILESYSTEM: Final = "fs"
 """Names of the measured volume or filesystem in the pool."""
 
 
+HOLD: Final = "raidtui"
+"""Tag of the hold on a run's snapshot (zfs-hold(8)). It ends with the builder, or with an import of the pool."""
+
+
 class PoolDevice(msgspec.Struct, frozen=True):
     """A device of the pool as planned, with its partition."""
 
@@ -136,8 +140,13 @@ def mount_argv(zpool: ZfsPool) -> Argv:
     return mounts.mount_argv("zfs", zpool.dataset, zpool.name, ())
 
 
-def snapshot_argv(zpool: ZfsPool) -> Argv:
-    return ("zfs", "snapshot", zpool.snapshot)
+def snapshot_argvs(zpool: ZfsPool) -> tuple[Argv, ...]:
+    """The snapshot, and the hold that keeps others from destroying it."""
+    return ("zfs", "snapshot", zpool.snapshot), hold_argv(zpool)
+
+
+def hold_argv(zpool: ZfsPool) -> Argv:
+    return ("zfs", "hold", HOLD, zpool.snapshot)
 
 
 def rollback_argvs(zpool: ZfsPool) -> tuple[Argv, ...]:
@@ -172,7 +181,7 @@ def undo_argvs(zpool: ZfsPool) -> tuple[Argv, ...]:
     """Everything that takes a whole pool away, in order."""
     first = () if zpool.has_volume else (mounts.unmount_argv(zpool.name),)
     if zpool.snapshot:
-        first = (*first, ("zfs", "destroy", zpool.snapshot))
+        first = (*first, ("zfs", "release", HOLD, zpool.snapshot), ("zfs", "destroy", zpool.snapshot))
     return (*first, ("zfs", "destroy", zpool.dataset), ("zpool", "destroy", zpool.name))
 
 
@@ -191,5 +200,6 @@ def import_argv(name: str, paths: Sequence[str], *, rewind: bool = False) -> Arg
 
 def cold_argvs(zpool: ZfsPool, paths: Sequence[str]) -> tuple[Argv, ...]:
     """Everything that exports a pool and imports it again as it was, in order."""
-    again = (export_argv(zpool.name), import_argv(zpool.name, paths))
+    held = (hold_argv(zpool),) if zpool.snapshot else ()  # which does not survive an import
+    again = (export_argv(zpool.name), import_argv(zpool.name, paths), *held)
     return again if zpool.has_volume else (mounts.unmount_argv(zpool.name), *again, mount_argv(zpool))

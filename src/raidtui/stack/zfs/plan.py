@@ -166,7 +166,7 @@ def _reset(zpool: ZfsPool, paths: Sequence[str], policy: Policy) -> tuple[tuple[
     if not zpool.snapshot:
         return (), ()
     what = "volume" if zpool.has_volume else "filesystem"
-    kept = Draft("zpool.snapshot", f"Take a snapshot of the {what}", zpool, (commands.snapshot_argv(zpool),))
+    kept = Draft("zpool.snapshot", f"Take a snapshot of the {what}", zpool, commands.snapshot_argvs(zpool))
     return (kept,), (Draft("zpool.rollback", f"Roll the {what} back", zpool, commands.rollback_argvs(zpool), seconds=2.0),)
 
 
