@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from raidtui.model.measure import Sample
 from raidtui.model.result import Cell, DeviceUse
 from raidtui.model.statistics.steady import WINDOW, window_of
-from raidtui.results.charts.drawing import Chart, Panel, Style, by_number, legend, numbers, panels_of_lines, short
+from raidtui.results.charts.drawing import Chart, Line, Panel, Style, by_number, legend, numbers, panels_of_lines, short
 from raidtui.results.comparison import Comparison, Entry
 from raidtui.results.rates import SCALE, Unit, again_label, pass_rate, rate_of
 
@@ -17,28 +17,31 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 T = TypeVar("T")
-Labelled = Sequence[tuple[str, T]]
-"""The label of a layout or cell in the legend, and its data."""
-Line = Sequence[tuple[float, float]]
+Points = Sequence[tuple[float, float]]
 
 
 def _by_workload(
     comparison: Comparison,
     per: str,
     lines_of: Callable[[str, Entry, Unit], Iterator[tuple[str, T]]],
-    draw: Callable[[Labelled[T], Axes, Style], None],
+    draw: Callable[[Sequence[Line[T]], Axes, Style], None],
 ) -> list[Panel]:
     """Return a panel for each workload of which something is to be drawn, and more where there are many lines."""
     found: list[Panel] = []
+    places = {row.label: place for place, row in enumerate(comparison.rows)}
     for index, name, unit in comparison.columns():
-        lines = [line for row, entry in comparison.measured(index) for line in lines_of(row.label, entry, unit)]
+        lines = [
+            Line(label, data, places[row.label])
+            for row, entry in comparison.measured(index)
+            for label, data in lines_of(row.label, entry, unit)
+        ]
         found += panels_of_lines(f"{short(name, 40)}, {unit} by {per}", lines, draw)
     return found
 
 
-def _seconds_of(label: str, entry: Entry, unit: Unit) -> Iterator[tuple[str, list[tuple[bool, Line]]]]:
+def _seconds_of(label: str, entry: Entry, unit: Unit) -> Iterator[tuple[str, list[tuple[bool, Points]]]]:
     """Yield the rounds of a layout that have samples: validity, and rate by second."""
-    rounds: list[tuple[bool, Line]] = []
+    rounds: list[tuple[bool, Points]] = []
     for point in entry.points:
         samples = point.cell.samples if point.cell is not None else ()
         if len(samples) > 1:
@@ -51,15 +54,15 @@ def _rate_at(sample: Sample, unit: Unit) -> float:
     return sum(one.iops if unit == "IOPS" else one.bytes_per_s / 1e6 for one in sample.moved)
 
 
-def _draw_seconds(layouts: Labelled[list[tuple[bool, Line]]], axes: Axes, style: Style) -> None:
-    for index, (label, rounds) in enumerate(layouts):
+def _draw_seconds(layouts: Sequence[Line[list[tuple[bool, Points]]]], axes: Axes, style: Style) -> None:
+    for label, rounds, place in layouts:
         for number, (valid, line) in enumerate(rounds):
-            axes.plot(*zip(*line, strict=True), color=style.colour(index), alpha=1.0 if number == 0 else 0.45,
-                      label=label if number == 0 else None, linestyle="-" if valid else ":", marker=style.mark(index),
+            axes.plot(*zip(*line, strict=True), color=style.colour(place), alpha=1.0 if number == 0 else 0.45,
+                      label=label if number == 0 else None, linestyle="-" if valid else ":", marker=style.mark(place),
                       markersize=3, markevery=max(1, len(line) // 8))  # fmt: skip
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
-    all_valid = all(valid for _, rounds in layouts for valid, _ in rounds)
+    all_valid = all(valid for layout in layouts for valid, _ in layout.data)
     axes.set_xlabel("s" if all_valid else "s (dotted: not valid)")
     numbers(axes.yaxis)
     legend(axes)
@@ -82,9 +85,9 @@ def _passes_of(label: str, entry: Entry, unit: Unit) -> Iterator[tuple[str, Pass
             yield f"{name} {point.round}, {verdict}", (rates, steady.window)
 
 
-def _draw_passes(cells: Labelled[Passes], axes: Axes, style: Style) -> None:
-    for index, (label, (rates, (first, last))) in enumerate(cells):
-        colour, mark = style.colour(index), style.mark(index)
+def _draw_passes(cells: Sequence[Line[Passes]], axes: Axes, style: Style) -> None:
+    for index, (label, (rates, (first, last)), place) in enumerate(cells):
+        colour, mark = style.colour(place), style.mark(index)  # cells of one layout have its colour
         axes.plot(range(1, len(rates) + 1), rates, color=colour, marker=mark, markersize=3, linewidth=0.9, label=label)
         axes.plot(range(first, last + 1), rates[first - 1 : last], color=colour, linewidth=2.6, alpha=0.6)
     by_number(axes, "pass (thick: the window that is reported)")
@@ -96,7 +99,7 @@ PASSES = Chart("passes", "Pass by pass, until it is steady", passes_panels)
 _LEAST_ROUNDS = 3
 
 
-def _rounds_of(label: str, entry: Entry, unit: Unit) -> Iterator[tuple[str, tuple[Line, Line]]]:
+def _rounds_of(label: str, entry: Entry, unit: Unit) -> Iterator[tuple[str, tuple[Points, Points]]]:
     """Yield the rates of a layout by round, valid ones and others, if at least three rounds are valid."""
     rates = [(one.round, rate * SCALE[unit], one.valid) for one in entry.points if (rate := rate_of(one, unit)) is not None]
     valid = sorted((at, rate) for at, rate, counts in rates if counts)
@@ -111,10 +114,10 @@ def _rounds_of(label: str, entry: Entry, unit: Unit) -> Iterator[tuple[str, tupl
     yield name, (valid, invalid)
 
 
-def _draw_rounds(layouts: Labelled[tuple[Line, Line]], axes: Axes, style: Style) -> None:
-    for index, (label, (valid, invalid)) in enumerate(layouts):
-        colour = style.colour(index)
-        axes.plot(*zip(*valid, strict=True), color=colour, marker=style.mark(index), markersize=4, label=label)
+def _draw_rounds(layouts: Sequence[Line[tuple[Points, Points]]], axes: Axes, style: Style) -> None:
+    for label, (valid, invalid), place in layouts:
+        colour = style.colour(place)
+        axes.plot(*zip(*valid, strict=True), color=colour, marker=style.mark(place), markersize=4, label=label)
         if invalid:
             axes.plot(*zip(*invalid, strict=True), linestyle="none", color=colour, marker="x", markersize=6)
     by_number(axes, "round (x: not valid)")

@@ -15,7 +15,7 @@ from functools import partial
 from html import escape
 from importlib.util import find_spec
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from raidtui.base.text import clean
 from raidtui.model.problem import Refusal, fail
@@ -65,12 +65,20 @@ def in_parts(title: str, items: Sequence[T]) -> Iterator[tuple[str, Sequence[T]]
         yield f"{title} ({number} of {len(parts)})" if len(parts) > 1 else title, part
 
 
+class Line(NamedTuple, Generic[T]):
+    """Data with its label in the legend. Its place is that of its layout in the comparison."""
+
+    label: str
+    data: T
+    place: int
+
+
 def panels_of_lines(
-    title: str, lines: Sequence[tuple[str, T]], draw: Callable[[Sequence[tuple[str, T]], Axes, Style], None]
+    title: str, lines: Sequence[Line[T]], draw: Callable[[Sequence[Line[T]], Axes, Style], None]
 ) -> Iterator[Panel]:
     """Yield panels of labelled lines, with room for their legend."""
     for shown, part in in_parts(title, lines):
-        about = "; ".join(label for label, _ in part)
+        about = "; ".join(line.label for line in part)
         yield Panel(shown, partial(draw, part), 2.3 + legend_height(len(part)), about)
 
 
@@ -114,12 +122,13 @@ class Style(NamedTuple):
     paper: str = "#ffffff"
     series: tuple[str, ...] = _SERIES
 
-    def colour(self, index: int) -> str:
-        return self.series[index % len(self.series)]
+    def colour(self, place: int) -> str:
+        """Return the colour of the layout at this place of the comparison, the same in all panels."""
+        return self.series[place % len(self.series)]
 
-    def mark(self, index: int) -> str:
-        """A shape beside the colour: meaning is never by colour alone."""
-        return "osD^vP*X"[index % 8]
+    def mark(self, place: int) -> str:
+        """Return a shape beside the colour: meaning is never by colour alone; the ninth has another one than the first."""
+        return "osD^vP*X"[(place + place // 8) % 8]
 
 
 STYLE = Style()
@@ -173,6 +182,8 @@ WIDTH = 4.6
 """Width of a panel in inches: readable on a telephone, and two or three of them fit beside each other on a desk."""
 _COLUMNS = 2
 _PNG_DPI = 160
+_POINTS = 72.0
+"""Points of an inch."""
 _LOCK = Lock()
 """matplotlib's settings are the process's: one drawing at a time."""
 
@@ -184,7 +195,9 @@ def available() -> bool:
 
 def panel_svg(panel: Panel, number: int) -> str:
     """One panel as an `<svg>` element for a page; `number` keeps its ids apart from those of others."""
-    return _inline(_svg([panel], 1, f"panel {number}"), f"p{number}-", panel)
+    box, body = _drawn(panel, f"p{number}-")
+    label = escape(f"{panel.title}: {panel.about}" if panel.about else panel.title)
+    return f'<svg viewBox="{box}" role="img" aria-label="{label}">{body}'
 
 
 def sheet_svg(panels: Sequence[Panel]) -> bytes:
@@ -192,51 +205,78 @@ def sheet_svg(panels: Sequence[Panel]) -> bytes:
     light = _variables({name: colour for colour, name in PAGE_COLOURS.items()})
     dark = f"@media (prefers-color-scheme: dark){{:root{{{_variables(DARK)}}}}}"
     ours = f":root{{{light}}}{dark}svg{{background:var(--paper)}}"
-    text = _themed(_svg(panels, _COLUMNS, "sheet"))
-    end = text.index(">") + 1
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{text[:end]}<style>{ours}</style>{text[end:]}\n'.encode()
+    places, width, height = _places(panels, _POINTS)
+    parts = []
+    for number, (panel, (x, y)) in enumerate(zip(panels, places, strict=True), 1):
+        box, body = _drawn(panel, f"p{number}-")
+        parts.append(f'<svg x="{x:g}" y="{y:g}" width="{WIDTH * _POINTS:g}" height="{panel.height * _POINTS:g}" '
+                     f'viewBox="{box}">{body}')  # fmt: skip
+    head = (
+        '<?xml version="1.0" encoding="utf-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" '
+        f'xmlns:xlink="http://www.w3.org/1999/xlink" width="{width:g}pt" height="{height:g}pt" '
+        f'viewBox="0 0 {width:g} {height:g}" version="1.1"><style>{ours}</style>'
+        # What does not know variables of styles has the light paper all the same.
+        f'<rect width="100%" height="100%" fill="{STYLE.paper}" style="fill: var(--paper, {STYLE.paper})"/>'
+    )
+    return "\n".join((head, *parts, "</svg>\n")).encode()
 
 
 def sheet_png(panels: Sequence[Panel]) -> bytes:
     """All panels on one sheet, on white."""
-    out = io.BytesIO()
+    places, width, height = _places(panels, _PNG_DPI)
     with _matplotlib("sheet"):
-        figure = _sheet(panels, _COLUMNS)
-        figure.savefig(out, format="png", dpi=_PNG_DPI, facecolor=STYLE.paper, metadata={"Software": "raidtui"})
+        import numpy as np
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.image import imsave
+
+        sheet = np.full((round(height), round(width), 4), 255, np.uint8)
+        for panel, (x, y) in zip(panels, places, strict=True):
+            figure = _figure(panel)
+            figure.set_facecolor(STYLE.paper)
+            figure.set_dpi(_PNG_DPI)
+            canvas = FigureCanvasAgg(figure)
+            canvas.draw()  # type: ignore[no-untyped-call]
+            part = np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
+            into = sheet[round(y) :, round(x) :][: part.shape[0], : part.shape[1]]
+            into[:] = part[: into.shape[0], : into.shape[1]]
+        out = io.BytesIO()
+        imsave(out, sheet, format="png", dpi=_PNG_DPI, metadata={"Software": "raidtui"})
     return out.getvalue()
 
 
-def _sheet(panels: Sequence[Panel], columns: int) -> Figure:
-    """Panels in columns, each below the shortest so far, on a sheet that is as high as they need."""
+def _places(panels: Sequence[Panel], per_inch: float) -> tuple[list[tuple[float, float]], float, float]:
+    """Return where each panel has its upper left corner, row by row in their order, and the sheet's width and height."""
+    places, y = [], 0.0
+    columns = max(1, min(_COLUMNS, len(panels)))
+    for start in range(0, len(panels), columns):
+        row = panels[start : start + columns]
+        places += [(column * WIDTH * per_inch, y * per_inch) for column in range(len(row))]
+        y += max(panel.height for panel in row)
+    return places, WIDTH * columns * per_inch, y * per_inch
+
+
+def _figure(panel: Panel) -> Figure:
+    """One panel. Each has a figure of its own: the time of laying one out grows much faster than what is on it."""
     from matplotlib.figure import Figure
 
-    stacks: list[list[Panel]] = [[] for _ in range(max(1, min(columns, len(panels))))]
-    for panel in panels:
-        min(stacks, key=_height).append(panel)
-    total = max(map(_height, stacks))
-    figure = Figure(figsize=(WIDTH * len(stacks), total), layout="constrained")
-    parts = figure.subfigures(1, len(stacks), squeeze=False)[0]
-    for part, stack in zip(parts, stacks, strict=True):
-        spare = total - _height(stack)
-        heights = [panel.height for panel in stack] + ([spare] if spare > 0.01 else [])
-        rooms = part.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for panel, room in zip(stack, rooms, strict=False):
-            axes = room.subplots()
-            axes.set_title(panel.title)
-            panel.draw(axes, STYLE)
+    figure = Figure(figsize=(WIDTH, panel.height), layout="constrained")
+    axes = figure.subplots()
+    axes.set_title(panel.title)
+    panel.draw(axes, STYLE)
     return figure
 
 
-def _height(stack: Sequence[Panel]) -> float:
-    return sum(panel.height for panel in stack)
-
-
-def _svg(panels: Sequence[Panel], columns: int, salt: str) -> str:
-    with _matplotlib(salt):
+def _drawn(panel: Panel, prefix: str) -> tuple[str, str]:
+    """Return the view box of a panel's SVG and its body up to `</svg>`, with ids that begin with `prefix`."""
+    with _matplotlib(prefix):
         out = io.BytesIO()
-        _sheet(panels, columns).savefig(out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+        _figure(panel).savefig(out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = out.getvalue().decode()
-    return text[text.index("<svg") :].rstrip()
+    svg = text[text.index("<svg") :].rstrip()
+    body = re.sub(r'(?<=\bid=")|(?<=href="#)|(?<=url\(#)', prefix, svg[svg.index(">") + 1 :])
+    box = re.search(r'viewBox="([^"]*)"', svg)
+    assert box is not None
+    return box.group(1), _themed(body)
 
 
 def _themed(svg: str) -> str:
@@ -244,15 +284,6 @@ def _themed(svg: str) -> str:
     for colour, name in PAGE_COLOURS.items():
         svg = re.sub(re.escape(colour) + r"\b", f"var(--{name}, {colour})", svg)
     return svg
-
-
-def _inline(svg: str, prefix: str, panel: Panel) -> str:
-    """Turn an SVG into an element of a page: full width, unique ids, and a description for screen readers."""
-    body = re.sub(r'(?<=\bid=")|(?<=href="#)|(?<=url\(#)', prefix, svg[svg.index(">") + 1 :])
-    box = re.search(r'viewBox="([^"]*)"', svg)
-    assert box is not None
-    label = escape(f"{panel.title}: {panel.about}" if panel.about else panel.title)
-    return f'<svg viewBox="{box.group(1)}" role="img" aria-label="{label}">{_themed(body)}'
 
 
 def _variables(colours: Mapping[str, str]) -> str:

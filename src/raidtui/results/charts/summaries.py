@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from raidtui.model.measure import DIRECTIONS
 from raidtui.results.charts.drawing import (
     Chart,
+    Line,
     Panel,
     Style,
     in_parts,
@@ -35,32 +36,36 @@ def _bars_panels(comparison: Comparison) -> list[Panel]:
     found = []
     for index, name, unit in comparison.columns():
         # A layout that could not be built has its place; one that was never to be measured so has none.
-        known = [row for row in comparison.rows if row.entries[index] is not None or row.failed]
+        known = [(place, row) for place, row in enumerate(comparison.rows) if row.entries[index] is not None or row.failed]
         rows, left_out = known[:_MOST_BARS], len(known[_MOST_BARS:])
-        if not any(row.entries[index] is not None for row in rows):
+        if not any(row.entries[index] is not None for _, row in rows):
             continue
         title = f"{short(name, 40)}, {unit}" + (f" (and {left_out} more)" if left_out else "")
-        about = "; ".join(f"{short(row.label)} {_words(row, index, unit)}" for row in rows)
+        about = "; ".join(f"{short(row.label)} {_words(row, index, unit)}" for _, row in rows)
         draw = partial(_draw_bars, comparison.baseline, rows, index, unit)
         found.append(Panel(title, draw, 0.75 + 0.24 * len(rows), about))
     return found
 
 
-def _draw_bars(baseline: str, rows: Sequence[Row], index: int, unit: Unit, axes: Axes, style: Style) -> None:
+def _draw_bars(
+    baseline: str, rows: Sequence[tuple[int, Row]], index: int, unit: Unit, axes: Axes, style: Style
+) -> None:
+    """Bars of layouts, which are given with their places in the comparison."""
     scale = SCALE[unit]
-    largest = max((_reach(row.entries[index]) for row in rows), default=0.0) * scale or 1.0
-    for place, row in enumerate(rows):
+    largest = max((_reach(row.entries[index]) for _, row in rows), default=0.0) * scale or 1.0
+    for place, (of_all, row) in enumerate(rows):
         entry = row.entries[index]
         middle = entry.typical * scale if entry is not None and entry.typical is not None else 0.0
-        axes.barh(place, middle, height=0.66, color=style.colour(1 if row.label == baseline else 0))
+        axes.barh(place, middle, height=0.66, color=style.colour(of_all))
         if entry is not None and entry.typical is not None:
             low, high = _interval(entry)
             if high > low:
                 ends = [low * scale, high * scale]
                 axes.plot(ends, [place, place], color=style.ink, linewidth=1.2, marker="|", markersize=5)
         right = max(middle, _reach(entry) * scale) + largest * 0.015
-        axes.text(right, place, _words(row, index, unit), va="center", fontsize=7.5, color=style.ink)
-    axes.set_yticks(range(len(rows)), [short(row.label) for row in rows])
+        words = _words(row, index, unit) + ("  baseline" if row.label == baseline else "")
+        axes.text(right, place, words, va="center", fontsize=7.5, color=style.ink)
+    axes.set_yticks(range(len(rows)), [short(row.label) for _, row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(0, largest * 1.32)
     axes.locator_params(axis="x", nbins=5)
@@ -96,24 +101,25 @@ Curve = list[tuple[float, float]]
 def _latency_panels(comparison: Comparison) -> list[Panel]:
     """Return a panel for each workload and direction that has histograms."""
     found: list[Panel] = []
+    places = {row.label: place for place, row in enumerate(comparison.rows)}
     for index, name, _ in comparison.columns():
         for direction in DIRECTIONS:
-            curves = []
+            curves: list[Line[Curve]] = []
             for row, entry in comparison.measured(index):
                 points = [one for one in entry.points if one.valid and direction in one.latency]
                 if points and (counts := histogram(points, direction)):
-                    curves.append((short(row.label), _curve(counts)))
+                    curves.append(Line(short(row.label), _curve(counts), places[row.label]))
             found += panels_of_lines(f"{short(name, 36)}, latency of {direction}", curves, _draw_percentiles)
     return found
 
 
-def _draw_percentiles(curves: Sequence[tuple[str, Curve]], axes: Axes, style: Style) -> None:
-    for index, (label, curve) in enumerate(curves):
-        axes.step(*zip(*curve, strict=True), where="post", color=style.colour(index), label=label,
-                  marker=style.mark(index), markersize=3, markevery=max(1, len(curve) // 6))  # fmt: skip
+def _draw_percentiles(curves: Sequence[Line[Curve]], axes: Axes, style: Style) -> None:
+    for label, curve, place in curves:
+        axes.step(*zip(*curve, strict=True), where="post", color=style.colour(place), label=label,
+                  marker=style.mark(place), markersize=3, markevery=max(1, len(curve) // 6))  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlim(1, min((curve[-1][0] for _, curve in curves), default=0.01))
+    axes.set_xlim(1, min((line.data[-1][0] for line in curves), default=0.01))
     axes.set_xticks(list(_TICKS), list(_TICKS.values()))
     axes.minorticks_off()
     axes.yaxis.set_major_formatter(lambda value, _: latency_text(value))
