@@ -3,6 +3,8 @@
 import json
 from collections import Counter
 
+import pytest
+
 from raidtui.foreign.documents import read_table
 from raidtui.foreign.sources import Source
 
@@ -59,3 +61,42 @@ def test_a_latency_that_was_not_measured_is_none():
     flow = {"iops": 11906.9, "bw_bytes": 48770976, "bw": 47627, "total_ios": 512, "clat_ns": {"max": 0, "mean": 0.0}}
     found = figures(json.dumps({"fio version": "fio-3.33", "jobs": [{"jobname": "j", "read": flow}]}))
     assert not [key for key in found if key[0] == "latency"]
+
+
+BY_BASE = """\
+a: (groupid=0, jobs=1): err= 0: pid=7744: Wed Nov 25 07:00:31 2026
+  read: IOPS={iops}, BW={rates}(541kB/11msec)
+
+Run status group 0 (all jobs):
+   READ: bw={rates}, 49.2MB/s-49.2MB/s (46.9MiB/s-46.9MiB/s), io={amount}, run=11-11msec
+"""
+"""Lines that fio 3.33 wrote with --kb_base=1000, with --unit_base=1, and with both."""
+
+
+@pytest.mark.parametrize(("rates", "iops", "amount", "seen"), [
+    ("49.2MB/s (46.9MiB/s)", "12.0k", "541kB (528KiB)", [(46.9, "MiB/s"), (49.2, "MB/s")]),
+    ("188Mibit/s (197Mbit/s)", "6000", "528KiB (541kB)", [(197, "Mbit/s"), (23.5, "MiB/s")]),
+    ("188Mbit/s (179Mibit/s)", "5739", "541kB (528KiB)", [(22.375, "MiB/s"), (188, "Mbit/s")]),
+    ("800Kibit/s (819kbit/s)", "24", "528KiB (541kB)", [(102.375, "kB/s"), (100, "KiB/s")]),
+])  # fmt: skip
+def test_rates_in_other_units_are_kept(rates, iops, amount, seen):
+    text = BY_BASE.format(rates=rates, iops=iops, amount=amount)
+    found = read_table(Source("x.txt", text.encode())).figures
+    assert [(f.value, f.unit) for f in found if f.metric == "bandwidth"] == seen
+    assert [f.value for f in found if f.metric == "iops"] == [12000 if iops == "12.0k" else float(iops)]
+    alone = read_table(Source("x.txt", text[text.index("   READ") :].encode())).figures
+    assert [(f.value, f.unit) for f in alone if f.metric == "bandwidth"] == seen
+    assert [f.unit for f in alone if f.metric == "amount"] == [amount.lstrip("0123456789").partition(" ")[0]]
+
+
+STATUS = """\
+a: (groupid=0, jobs=1): err= 0: pid={pid}: Wed Nov 25 07:01:57 2026
+  read: IOPS={iops}, BW=200KiB/s (205kB/s)(176KiB/878msec)
+"""
+
+
+def test_reports_of_a_status_interval_are_one_workload_and_the_last_counts():
+    jobs = [(8252, 51), (8253, 52), (8252, 50), (8253, 49)]
+    text = "".join(STATUS.format(pid=pid, iops=iops) for pid, iops in jobs)
+    found = read_table(Source("x.txt", text.encode())).figures
+    assert [(f.workload, f.value) for f in found if f.metric == "iops"] == [("a", 50), ("a #2", 49)]

@@ -147,6 +147,7 @@ def test_what_a_page_took_the_spaces_away_from_is_read():
     "1073741824 Bytes (1,1 GB, 1,0 GiB) kopiert, 13,356 s, 80,4 MB/s",
     "1073741824 bytes (1,1 GB) copiados, 13,356 s, 80,4 MB/s",
     "1073741824 octets (1,1 GB, 1,0 GiB) copiés, 13,356 s, 80,4 MB/s",
+    "1073741824\u202foctets (1,1\u00a0GB, 1,0\u00a0GiB) copiés, 13,356\u00a0s, 80,4\u00a0MB/s",
     "1073741824 байт (1,1 GB, 1,0 GiB) скопирован, 13,356 s, 80,4 MB/s",
     "скопировано 1073741824 байта (1,1 GB), 13,356 c, 80,4 MB/c",
     "1073741824 字节 (1.1 GB, 1.0 GiB) 已复制，13.356 s，80.4 MB/s",

@@ -1,6 +1,7 @@
 """Reports of fio in all its formats: JSON (also json+ and several in one file), terse (versions 2 to 5), and text.
 
-With --status-interval there are several JSON reports; the last complete one counts. Terse reports contain no block size.
+With --status-interval there are several reports of the same jobs; the last complete one counts (not in terse, where a job
+cannot be told from another one of its name). Terse reports contain no block size.
 fio's text before version 3 writes KB and MB for 1024 and 1024² bytes.
 """
 
@@ -11,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from raidtui.foreign.labels import size_bytes
+from raidtui.foreign.published import read_number
 from raidtui.foreign.sources import Building, TableReader, exact, lines_of, stem, unreadable
 from raidtui.model.jsonio import read_json
-from raidtui.model.table import MAX_TABLE_BYTES, Asked, Pattern
+from raidtui.model.table import MAX_TABLE_BYTES, RATE_UNITS, Asked, Pattern
 from raidtui.results.load import named
 
 _SAID: Final = (
@@ -205,22 +207,25 @@ def _terse_direction(making: Building, fields: list[str], cell: tuple[str, str],
 _HEAD: Final = re.compile(r"(\S.*?): \(g=\d+\): rw=(\w+), bs=(.*?), ioengine=(\w+), iodepth=(\d+)\s*")
 _BLOCKS: Final = re.compile(r"\(([RWT])\) ([\d.]+[KMG]?i?B)-([\d.]+[KMG]?i?B)")
 _OLD_BLOCKS: Final = re.compile(r"([\d.]+[KMG]?)-([\d.]+[KMG]?)/([\d.]+[KMG]?)-([\d.]+[KMG]?)(?:/.*)?")
-_JOB: Final = re.compile(r"(\S.*?): \(groupid=\d+, jobs=(\d+)\): err=\s*\d+.*")
+_JOB: Final = re.compile(r"(\S.*?): \(groupid=(\d+), jobs=(\d+)\): err=\s*\d+(?:: pid=(\d+))?.*")
+_TWICE: Final = (
+    r"(?P<rate>[\d.]+)(?P<rate_unit>[kKMGT]?i?(?:B|bit))/s \((?P<again>[\d.]+)(?P<again_unit>[kKMGT]?i?(?:B|bit))/s\)"
+)
+"""A rate in binary and decimal units, in the order that --kb_base chooses; in bits with --unit_base=1."""
 _FLOWS: Final = (
-    re.compile(r"\s*(?P<word>read|write|trim|mixed)\s*: IOPS=(?P<iops>[\d.]+[kMG]?), "
-               r"BW=(?P<binary>[\d.]+)(?P<binary_unit>[KMG]?i?B)/s \((?P<decimal>[\d.]+)(?P<decimal_unit>[kMG]?B)/s\).*"),
+    re.compile(rf"\s*(?P<word>read|write|trim|mixed)\s*: IOPS=(?P<iops>[\d.]+[kMG]?), BW={_TWICE}.*"),
     re.compile(r"\s*(?P<word>read|write|trim|mixed)\s*: io=[\d.]+\s*[KMGT]?B, "
-               r"bw=(?P<binary>[\d.]+)\s*(?P<binary_unit>[KMG]?B)/s, iops=(?P<iops>[\d.]+[kKMG]?)\s*,.*"),
+               r"bw=(?P<rate>[\d.]+)\s*(?P<rate_unit>[KMG]?B)/s, iops=(?P<iops>[\d.]+[kKMG]?)\s*,.*"),
 )  # fmt: skip
 """Rates of one direction of a job, of fio since version 3 and before it."""
 _DIRECTION: Final = re.compile(r"\s*(read|write|trim|mixed)\s*: (?:IOPS|io)=.*")
 """Whatever else stands in it: fio counts nothing (`BW=0 (0)`) over all where it tells each direction as well."""
 _STATUSES: Final = (
-    re.compile(r"[\s>]*(?P<word>READ|WRITE|TRIM|MIXED): bw=(?P<binary>[\d.]+)(?P<binary_unit>[KMG]?i?B)/s "
-               r"\((?P<decimal>[\d.]+)(?P<decimal_unit>[kMG]?B)/s\),.* io=(?P<amount>[\d.]+)(?P<amount_unit>[KMGT]?i?B) .*"
+    re.compile(rf"[\s>]*(?P<word>READ|WRITE|TRIM|MIXED): bw={_TWICE},.*"
+               r" io=(?P<amount>[\d.]+)(?P<amount_unit>[kKMGT]?i?B) .*"
                r"run=(?P<shortest>\d+)-(?P<longest>\d+)msec\s*"),
     re.compile(r"[\s>]*(?P<word>READ|WRITE|TRIM|MIXED): io=(?P<amount>[\d.]+)(?P<amount_unit>[KMGT]?B), "
-               r"aggrb=(?P<binary>[\d.]+)(?P<binary_unit>[KMG]?B)/s,.* maxt=\s*(?P<longest>\d+)\s*msec\s*"),
+               r"aggrb=(?P<rate>[\d.]+)(?P<rate_unit>[KMG]?B)/s,.* maxt=\s*(?P<longest>\d+)\s*msec\s*"),
 )  # fmt: skip
 """Rates of one direction of a group, at the end of a report."""
 _LATENCY: Final = re.compile(r"\s*lat \((nsec|usec|msec)\)\s*: ?min=\s*\S+\s*, max=\s*\S+\s*, avg=\s*([\d.]+)\s*,.*")
@@ -239,6 +244,7 @@ def add_text(making: Building, text: str, name: str) -> None:
         return
     layout = making.layout(stem(name))
     heads: dict[str, tuple[dict[str, str], str]] = {}
+    processes: dict[tuple[str, ...], str] = {}
     workload, unit, direction = "", "", ""
     for number, line in enumerate(lines_of(text, name), 1):
         place, cell = f"{name}:{number}", (layout, workload)
@@ -246,9 +252,15 @@ def add_text(making: Building, text: str, name: str) -> None:
             job_name, rw, block, _, depth = head.groups()
             heads[job_name] = {"rw": rw, "bs": _block(block), "iodepth": depth}, place
         elif (job := _JOB.fullmatch(line)) is not None:
-            workload = job_name_of(making, layout, job.group(1))
-            options, where = heads.get(job.group(1), ({}, ""))
-            making.workload(workload, asked_of({"numjobs": job.group(2), **options}, place=where))
+            job_name, group, jobs, pid = job.groups()
+            earlier = processes.get((job_name, group, pid)) if pid else None
+            if earlier is not None:  # of --status-interval: the same job, later
+                making.figures = [one for one in making.figures if (one.layout, one.workload) != (layout, earlier)]
+            workload = earlier or job_name_of(making, layout, job_name)
+            if pid:
+                processes[job_name, group, pid] = workload
+            options, where = heads.get(job_name, ({}, ""))
+            making.workload(workload, asked_of({"numjobs": jobs, **options}, place=where))
         elif not workload:
             continue
         elif (flow := _match(_FLOWS, line)) is not None:
@@ -282,7 +294,7 @@ def _statuses(making: Building, text: str, name: str) -> None:
         told.add(direction)
         _rates(making, (layout, workload), place, match)
         if match.groupdict().get("shortest", match["longest"]) == match["longest"]:
-            amount, unit = match["amount"], _binary(match["amount_unit"])
+            amount, unit = match["amount"], _unit(match, match["amount_unit"])
             making.printed((layout, workload), "amount", amount, unit, place, direction=direction)
             making.printed((layout, workload), "time", match["longest"], "ms", place, direction=direction)
 
@@ -291,9 +303,10 @@ def _match(patterns: Sequence[re.Pattern[str]], line: str) -> re.Match[str] | No
     return next(filter(None, (pattern.fullmatch(line) for pattern in patterns)), None)
 
 
-def _binary(unit: str) -> str:
-    """`KiB` of the KB that fio before version 3 wrote."""
-    return unit if unit == "B" or "i" in unit else f"{unit[0]}iB"
+def _unit(match: re.Match[str], unit: str) -> str:
+    """Return the unit of a matched line; fio before version 3 wrote KB and MB for 1024 and 1024² bytes."""
+    old = match.re in (_FLOWS[1], _STATUSES[1])
+    return f"{unit[0]}iB" if old and len(unit) > 1 else unit
 
 
 def _rates(making: Building, cell: tuple[str, str], place: str, match: re.Match[str]) -> str:
@@ -302,9 +315,15 @@ def _rates(making: Building, cell: tuple[str, str], place: str, match: re.Match[
     direction = _DIRECTIONS[said["word"].lower()]
     if "iops" in said:
         making.printed(cell, "iops", said["iops"], "IOPS", place, direction=direction)
-    if "decimal" in said:
-        making.printed(cell, "bandwidth", said["decimal"], f"{said['decimal_unit']}/s", place, direction=direction)
-    making.printed(cell, "bandwidth", said["binary"], f"{_binary(said['binary_unit'])}/s", place, direction=direction)
+    for name in ("again", "rate"):
+        if name not in said:
+            continue
+        text, unit = said[name], _unit(match, said[f"{name}_unit"])
+        number = read_number(text)
+        if number is not None and unit.endswith("bit") and f"{unit}/s" not in RATE_UNITS:
+            number, unit = number._replace(value=number.value / 8), f"{unit.removesuffix('bit')}B"
+            text = f"{number.value:.{len(text.partition('.')[2])}f}"
+        making.add(*cell, "bandwidth", number, f"{unit}/s", place, text, direction=direction)
     return direction
 
 

@@ -1,8 +1,8 @@
 """Output of dd, iostat, iozone and pg_test_fsync as tables.
 
-dd: its summary in any language, and the command if the file contains it. iostat: every report is a round; its kB and MB are
-1024 and 1024² bytes. iozone: a row for each file and record size, a column for each test; its kB are 1024 bytes.
-pg_test_fsync: operations per second of every way to make a write durable.
+dd: its summary in any language, and the command if the file contains it. iostat: every report is a round, but for the first
+of several, which counts since boot; its kB and MB are 1024 and 1024² bytes. iozone: a row for each file and record size, a
+column for each test; its kB are 1024 bytes. pg_test_fsync: operations per second of every way to make a write durable.
 """
 
 from __future__ import annotations
@@ -31,18 +31,21 @@ _BUSYBOX: Final = re.compile(r".*\([\d.]+[kKMG]?B\) copied, [\d.]+ seconds, [\d.
 """BusyBox writes no space before its units; they are 1024, 1024² and 1024³ bytes."""
 _RECORDS: Final = re.compile(r"\s*\d+\+\d+ .*")
 _COMMAND: Final = re.compile(r"(?:^|[\s#$>+])(dd (?=\S*=).*)$")
+_NO_BREAK: Final = str.maketrans("\u00a0\u202f", "  ")
+"""French and others have spaces in numbers and before units that do not break; the copied text is read with plain ones."""
 _UNITS: Final = {"B": "B/s", "kB": "kB/s", "KB": "kB/s", "MB": "MB/s", "GB": "GB/s", "KiB": "KiB/s", "MiB": "MiB/s",
                  "GiB": "GiB/s"}  # fmt: skip
 
 
 def sniff_dd(text: str) -> bool:
-    return any(_COPIED.fullmatch(line) or _TRANSFERRED.fullmatch(line) for line in text.splitlines()[:2000])
+    lines = text.translate(_NO_BREAK).splitlines()[:2000]
+    return any(_COPIED.fullmatch(line) or _TRANSFERRED.fullmatch(line) for line in lines)
 
 
 def add_dd(making: Building, text: str, name: str) -> None:
     layout = making.layout(stem(name))
     command, command_place, count = "", "", 0
-    lines = lines_of(text, name)
+    lines = lines_of(text.translate(_NO_BREAK), name)
     on_the_way = _on_the_way(lines)
     for number, line in enumerate(lines, 1):
         place = f"{name}:{number}"
@@ -124,6 +127,8 @@ _COLUMNS: Final[Mapping[str, Column]] = {
     "%util": Column("utilisation", "%"), "util": Column("utilisation", "%"),
 }  # fmt: skip
 _WORKLOAD: Final = "iostat"
+_BANNER: Final = re.compile(r"Linux \S+ \(")
+"""The first line of iostat's output."""
 _HEADING: Final = re.compile(r"Device:?\s+.*(?:tps|r/s|rrqm/s).*")
 
 
@@ -136,16 +141,25 @@ def add_iostat(making: Building, text: str, name: str) -> None:
         _json(making, text, name)
         return
     columns: list[str] = []
-    report = 0
-    for number, line in enumerate(lines_of(text, name), 1):
+    lines = lines_of(text, name)
+    several = sum(_HEADING.fullmatch(line.strip()) is not None for line in lines) > 1
+    report = -_since_boot(making, name) if several and any(_BANNER.match(line) for line in lines) else 0
+    for number, line in enumerate(lines, 1):
         words = line.split()
         if _HEADING.fullmatch(line.strip()):
             columns, report = words[1:], report + 1
         elif not words:
             columns = []
-        elif columns and len(words) == len(columns) + 1:
+        elif columns and report > 0 and len(words) == len(columns) + 1:
             for column, word in zip(columns, words[1:], strict=True):
                 _figure(making, words[0], column, word, report, f"{name}:{number}")
+
+
+def _since_boot(making: Building, name: str) -> int:
+    """Note that the first report is left out; return 1, the number of such reports."""
+    making.note(f"{name}: the first report counts since boot and is left out; a run with -y has no such report, and loses "
+                "an interval here")  # fmt: skip
+    return 1
 
 
 def _figure(making: Building, device: str, heading: str, word: str, report: int, place: str) -> None:
@@ -162,13 +176,15 @@ def _figure(making: Building, device: str, heading: str, word: str, report: int,
 def _json(making: Building, text: str, name: str) -> None:
     with named(name):
         value = read_json(text.encode(), max_bytes=MAX_TABLE_BYTES)
-    report = 0
     for host in _list(_get(_get(value, "sysstat"), "hosts")):
         making.head.setdefault("host", str(_get(host, "nodename") or ""))
-        for one in _list(_get(host, "statistics")):
-            report += 1
+        reports = _list(_get(host, "statistics"))
+        first = 1 - _since_boot(making, name) if len(reports) > 1 else 1
+        for report, one in enumerate(reports, first):
+            if report == 0:
+                continue
             for index, disk in enumerate(_list(_get(one, "disk"))):
-                place = f"{name}: report {report}, disk[{index}]"
+                place = f"{name}: report {report - first + 1}, disk[{index}]"
                 for heading, found in disk.items() if isinstance(disk, dict) else ():
                     column = _COLUMNS.get(heading.lower())
                     if column is not None and isinstance(found, (int, float)):
