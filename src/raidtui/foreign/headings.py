@@ -93,8 +93,12 @@ STATISTICS: Final = ((r"median", "p50"), (r"\bmax", "max"), (r"mean|avg|average"
 TIMES: Final = ((r"µs|μs|us(?:ec)?|microseconds?|мкс", "us"), (r"ms(?:ec)?|milliseconds?|мс", "ms"),
                 (r"ns(?:ec)?", "ns"), (r"s(?:ec)?|seconds?", "s"))  # fmt: skip
 _DIRECTIONS: Final = ((r"read|чтени|r ", "read"), (r"writ|запис|w ", "write"))
+_DEVIATION: Final = re.compile(
+    r"(?<!\w)(?:std(?: ?dev(?:iation)?)?|stdev|sd|dev(?:iation)?|variance|(?:standard )?error|cv|ci|ci ?95|σ|±)(?!\w)"
+)
+"""Words of a deviation: such a column is about the numbers of another one, and no layout or workload has its name."""
 _PERCENTILE: Final = re.compile(
-    rf"(?<![a-z\d])({_P})|(?<![\d.,])(\d\d(?:[.,]\d+)?) ?(?:th|%)|percentil\w*\W+(\d\d(?:[.,]\d+)?)"
+    rf"(?<![a-z\d])({_P})|(?<![\d.,])(\d\d(?:[.,]\d+)?) ?(?:th|%|tile|pct|percentil)|percentil\w*\W+(\d\d(?:[.,]\d+)?)"
 )
 _THOUSANDS: Final = re.compile(r"(?<![\d.])(?<!\d )k ?iops|iops\W*[\[(]\s*(?:k|×? ?1,?000|thousands?)\s*[\])]")
 """Behind a number, the k is that of a block size: `4k IOPS`."""
@@ -105,6 +109,8 @@ _RATE: Final = re.compile(
 """`MB/s`, `MiBps`, `Gbit/s`, `o/s`. Two bare letters are none: `bs` is a block size."""
 _CYRILLIC_RATE: Final = re.compile(r"(?<!\w)([кКмМгГ])(?:и)?[бБ](?:айт)?/[сc](?!\w)")
 _SIZE_AS_RATE: Final = re.compile(r"(?<![A-Za-z])([kKmMgG])(i?)[bB](?![A-Za-z])")
+_SIZE_ALONE: Final = r"[\[(]\s*[kKmMgGtT]i?[bB]\s*[\])]"
+"""`(MB)` behind a word for a bandwidth."""
 
 
 @lru_cache(maxsize=4096)
@@ -125,6 +131,8 @@ def read_heading(text: str) -> Heading:
 def _figure(plain: str, lowered: str) -> Heading:
     metric = next((metric for words, metric in METRICS if re.search(words, lowered)), None)
     if metric == "unread":
+        return Heading("unread", plain)
+    if metric is not None and metric != "latency" and _DEVIATION.search(lowered):
         return Heading("unread", plain)
     if metric == "iops":
         return Heading("figure", plain, "iops", "kIOPS" if _THOUSANDS.search(lowered) else "IOPS")
@@ -171,7 +179,8 @@ _METRIC_WORDS: Final = (
 def residual(text: str) -> str:
     """Return a heading without metric and unit: `raid5` of `raid5 IOPS`, `4k randread` of `4k randread, MB/s`."""
     rest = " ".join(text.replace("_", " ").split())
-    for pattern in (rf"(?i)(?<!\w){_PER_SECOND}(?!\w)", _CYRILLIC_RATE, _RATE, _METRIC_WORDS, r"[(),\[\]:;/]+"):
+    per_second = rf"(?i)(?<!\w){_PER_SECOND}(?!\w)"
+    for pattern in (per_second, _CYRILLIC_RATE, _RATE, _SIZE_ALONE, _METRIC_WORDS, r"[(),\[\]:;/]+"):
         rest = re.sub(pattern, " ", rest)
     return " ".join(rest.split())
 
