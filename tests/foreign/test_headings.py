@@ -146,3 +146,26 @@ def test_a_disk_is_no_percentile():
     assert list(read(text).layouts) == ["P4510", "P5510"]
     assert {(f.layout, f.statistic) for f in read(text).figures if f.metric == "latency"} == {("P4510", "mean")}
     assert list(read("test;P4510;P5510\n4k read (IOPS);402000;502000\n").layouts) == ["P4510", "P5510"]
+
+
+@pytest.mark.parametrize(
+    "heading", ["IOPS std", "IOPS stddev", "Bandwidth std dev", "IOPS ±", "Read_95tile_Latency(ms)"]
+)
+def test_a_deviation_or_another_percentile_is_no_layout_and_is_named(heading):
+    table = read(f"config,IOPS,{heading}\na,402000,100\nb,399000,50\n")
+    assert [(f.layout, f.metric, f.value) for f in table.figures] == [("a", "iops", 402000), ("b", "iops", 399000)]
+    (note,) = table.notes
+    assert repr(" ".join(heading.replace("_", " ").split())) in note
+
+
+def test_a_size_in_brackets_behind_throughput_is_a_rate():
+    table = read("config,test,IOPS,Throughput(MB),Read_Avg_Latency(ms)\na,4k randread,1000,4.1,1.5\n")
+    assert [(f.layout, f.metric, f.value, f.unit) for f in table.figures] == [
+        ("a", "iops", 1000, "IOPS"), ("a", "bandwidth", 4.1, "MB/s"), ("a", "latency", 1.5, "ms"),
+    ]  # fmt: skip
+
+
+def test_rows_of_another_metric_belong_to_the_workload_that_they_name():
+    table = read("test,raid5,raid10\n4k,100 MB/s,200 MB/s\n4k IOPS,25600,51200\n")
+    assert {f.workload for f in table.figures} == {"4k"}
+    assert [f.value for f in table.figures if f.metric == "iops"] == [25600, 51200]

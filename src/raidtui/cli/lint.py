@@ -13,7 +13,7 @@ from raidtui.base.text import clean, plural
 from raidtui.cli.screen import console, indented, print_json, text
 from raidtui.foreign.columns import column_mapping
 from raidtui.foreign.documents import read_as_table, schema_named
-from raidtui.foreign.lint import lint
+from raidtui.foreign.lint import CHECKED, lint
 from raidtui.foreign.sources import Source
 from raidtui.front.files import read_bytes, table_file
 from raidtui.model.convert import plain
@@ -32,7 +32,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Print the findings. The exit code is 5 if there are any."""
     columns = column_mapping(args.map)
-    found = {name: lint(_table(Source(name, read_bytes(table_file(name)), columns))) for name in dict.fromkeys(args.files)}
+    tables = {name: _table(Source(name, read_bytes(table_file(name)), columns)) for name in dict.fromkeys(args.files)}
+    found = {name: lint(table) for name, table in tables.items()}
     several = len(found) > 1
     if args.json:
         named = [(name, finding) for name, findings in found.items() for finding in findings]
@@ -40,7 +41,7 @@ def run(args: Namespace) -> int:
         print_json({"schema": "raidtui.findings/1", "findings": listed})
     else:
         for name, findings in found.items():
-            _show(args, name, findings)
+            _show(args, name, findings, len(tables[name].figures))
     return int(Exit.INVALID if any(found.values()) else Exit.DONE)
 
 
@@ -59,11 +60,12 @@ def _of_file(finding: Finding, name: str) -> Finding:
     return msgspec.structs.replace(finding, where=f"{clean(name)}: {finding.where}")
 
 
-def _show(args: Namespace, name: str, findings: Sequence[Finding]) -> None:
-    """Print the findings of a file, grouped by code."""
+def _show(args: Namespace, name: str, findings: Sequence[Finding], numbers: int) -> None:
+    """Print the findings of a file, grouped by code; without any, what was checked."""
     out = console(args)
     if not findings:
-        out.print(text(f"{clean(name)}: no contradictions were found."))
+        out.print(text(f"{clean(name)}: no contradictions were found in {plural(numbers, 'number')}."))
+        out.print(text(f"Checked: {', '.join(CHECKED)}."))
         return
     out.print(text(f"{clean(name)}: {plural(len(findings), 'finding')}", "bold"))
     for code in dict.fromkeys(finding.code for finding in findings):

@@ -29,7 +29,7 @@ from raidtui.results.comparison import Comparison, without_cells
 from raidtui.results.extract import Extract, extract
 from raidtui.results.formats import FORMATS, Format
 from raidtui.results.library import Known
-from raidtui.results.load import read_result
+from raidtui.results.load import NOT_A_RESULT, read_result
 from raidtui.results.old_new import failing, parse_condition
 
 NO_SUCH_CHART: Final = Refusal(
@@ -239,7 +239,11 @@ _RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}")
 
 def given_result(args: Namespace, name: str) -> Result:
     """Return the result named by `name`, a file or a run. Raises ProblemError."""
-    return read_result(given_data(args, name), name)
+    data = given_data(args, name)
+    if data.strip() and not data.lstrip().startswith(b"{"):
+        raise fail(NOT_A_RESULT, "it is no result of raidtui", place=name,
+                   remedy="`raidtui compare` and `raidtui lint` read tables and what other tools print.")  # fmt: skip
+    return read_result(data, name)
 
 
 def kept_file(args: Namespace, name: str) -> Path | None:

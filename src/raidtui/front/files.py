@@ -6,11 +6,13 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from raidtui.base.files import is_there, private_folder, write_atomic
 from raidtui.base.paths import shipped_folder, state_folder
+from raidtui.base.text import clean
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES
 from raidtui.model.problem import Refusal, fail
 from raidtui.model.refusals import FILE, JSON, OUTPUT
@@ -38,10 +40,22 @@ def read_bytes(name: str) -> bytes:
             with Path(name).open("rb") as file:
                 data = file.read(MAX_RESULT_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise fail(FILE, f"it cannot be read: {getattr(error, 'strerror', None) or error}", place=name) from None
+        raise fail(FILE, f"it cannot be read: {getattr(error, 'strerror', None) or error}", place=name,
+                   remedy=_like_it(name) if isinstance(error, FileNotFoundError) else "") from None  # fmt: skip
     if len(data) > MAX_RESULT_BYTES:
         raise fail(FILE, f"it has more than {MAX_RESULT_BYTES >> 20} MiB", place=name)
     return data
+
+
+def _like_it(name: str) -> str:
+    """Return a question with names like this one, of files in its folder; empty if there is none."""
+    path = Path(name)
+    try:
+        found = [entry.name for entry in os.scandir(path.parent)]
+    except (OSError, ValueError):
+        return ""
+    near = [clean(str(path.with_name(one))) for one in get_close_matches(path.name, found, n=3, cutoff=0.8)]
+    return f"Did you mean {' or '.join(near)}?" if near else ""
 
 
 def typed_path(text: str) -> Path:

@@ -13,6 +13,14 @@ IOPS_BANDWIDTH: Final = Refusal(
     "time differs from its rate) by more than rounding and one percent. One of them belongs to another measurement.",
     "Look both up in the tool's own report.",
 )
+LATENCY_DEPTH: Final = Refusal(
+    "latency-depth",
+    "More operations in flight than the workload had",
+    "Operations per second times their mean latency is the number of operations in flight (Little's law), which is at most "
+    "the queue depth times the jobs. This is more by over ten percent: one of the numbers is of another measurement, has "
+    "another unit, or is a sum over several devices.",
+    "Look both up in the tool's own report, and at the depth and the jobs of the command.",
+)
 UNIT_SLIP: Final = Refusal(
     "unit-slip",
     "A unit slipped",
