@@ -138,7 +138,7 @@ def test_percentages_of_a_second_table_are_of_its_own_numbers():
 
 def test_a_percentage_is_of_the_numbers_in_its_own_line():
     (found,) = lint(read(TWICE.replace("-1.42%", "-0.64%").replace("0.02%", "22.0%")))
-    assert (found.where, found.computed) == ("850-pro-ext4, Random read (found.txt:4)", 100.02)
+    assert (found.where, found.computed) == ("850-pro-ext4, Random read, round 2 (found.txt:4)", 100.02)
 
 
 def test_first_column_of_sources_names_what_was_measured():

@@ -371,3 +371,11 @@ def test_where_all_that_is_known_of_rows_is_equal_another_column_tells_them_apar
 def test_a_cell_without_end_is_no_number():
     table = read(f"layout,test,IOPS,notes on it\na,4k read,1,1{' ' * 19000}(1%\n")
     assert [f.value for f in table.figures] == [1]
+
+
+def test_rows_of_one_cell_are_its_rounds_and_that_is_said():
+    table = read_table(Source("t.csv", b"layout,workload,IOPS\nraid5,4k,100\nraid5,4k,120\nraid1,4k,90\n"))
+    assert [(f.layout, f.round, f.value) for f in table.figures] == [("raid5", 1, 100), ("raid5", 2, 120), ("raid1", 1, 90)]
+    assert table.notes == (
+        "t.csv:1: several rows have the same layout and workload; they were read as its rounds, in their order.",
+    )

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from raidtui.foreign.labels import size_bytes
+from raidtui.foreign.labels import size_bytes, whole
 from raidtui.foreign.published import read_number
 from raidtui.foreign.sources import Building, TableReader, exact, lines_of, stem, unreadable
 from raidtui.model.jsonio import read_json
@@ -56,8 +56,7 @@ def job_name_of(making: Building, layout: str, name: str) -> str:
 
 
 def _whole(text: str | None) -> int | None:
-    number = int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else 0
-    return number or None
+    return whole(text or "") or None
 
 
 _STRING_OR_BRACE: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)

@@ -132,10 +132,10 @@ def _fio(text: str) -> Said | None:
         return None
     one_block = not {"bssplit", "bsrange", "blocksize_range"} & set(options) and not {",", "-"} & set(options.get("bs", ""))
     pattern: Pattern = "mixed" if rw in ("rw", "readwrite", "randrw") else "read" if "read" in rw else "write"
-    flushes = [_whole(options[name]) for name in ("fsync", "fdatasync") if name in options]
+    flushes = [whole(options[name]) for name in ("fsync", "fdatasync") if name in options]
     return Said(
         size_bytes(options.get("bs", options.get("blocksize", "4k"))) if one_block else None,
-        _whole(options.get("iodepth", "1")), _whole(options.get("numjobs", "1")),
+        whole(options.get("iodepth", "1")), whole(options.get("numjobs", "1")),
         max((n for n in flushes if n is not None), default=0), pattern, rw.startswith("rand"),
         _reads(options) if pattern == "mixed" else None,
         _percent(options["percentage_random"]) if "percentage_random" in options else None,
@@ -170,7 +170,7 @@ def _vdbench(text: str) -> Said | None:
         return read_label(text)
     read = _percent(options["rdpct"]) if "rdpct" in options else None
     return Said(
-        size_bytes(options.get("xfersize", "")), None, _whole(options.get("threads", "")), None,
+        size_bytes(options.get("xfersize", "")), None, whole(options.get("threads", "")), None,
         None if read is None else _pattern(read), None, read,
         _percent(options["seekpct"]) if "seekpct" in options else None,
     )  # fmt: skip
@@ -199,10 +199,11 @@ def _number(pattern: re.Pattern[str], text: str) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _whole(text: str) -> int | None:
+def whole(text: str) -> int | None:
+    """Return the whole number of at most nine digits; None for anything else."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def _percent(text: str) -> float | None:
-    whole = _whole(text.rstrip("%"))
-    return None if whole is None else float(whole)
+    percent = whole(text.rstrip("%"))
+    return None if percent is None else float(percent)

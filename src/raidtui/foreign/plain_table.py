@@ -43,7 +43,7 @@ from raidtui.foreign.columns import (
 )
 from raidtui.foreign.directives import follow, refuse_unmatched
 from raidtui.foreign.headings import Heading, Role, rate_unit, read_heading, residual
-from raidtui.foreign.labels import read_label, size_bytes
+from raidtui.foreign.labels import read_label, size_bytes, whole
 from raidtui.foreign.lint.figures import likes
 from raidtui.foreign.shares import owner_and_baseline, settled, workload_of_share
 from raidtui.foreign.sources import Building, TableReader, lines_of, stem, unreadable
@@ -143,6 +143,7 @@ class Block:
         self._renamed: dict[str, str] = {}
         """Labels of rows that are one workload in several metrics, without the metric."""
         self._with_words: set[int] = set()
+        self._lines_of: dict[tuple[object, ...], dict[int, int]] = {}
 
     def _of(self, *roles: Role) -> list[int]:
         """Columns of these roles."""
@@ -344,9 +345,10 @@ class Block:
             block += unit
         asked_for = Asked(
             pattern=said.pattern, random=said.random, block_bytes=said.block_bytes or size_bytes(block) or None,
-            read_percent=said.read_percent, random_percent=said.random_percent, iodepth=said.iodepth or _whole(depth),
-            numjobs=said.numjobs or _whole(jobs), fsync=said.fsync if said.fsync is not None else _whole(fsync),
-            command=command, place=place if command else "",
+            read_percent=said.read_percent, random_percent=said.random_percent,
+            iodepth=said.iodepth or whole(depth) or None, numjobs=said.numjobs or whole(jobs) or None,
+            fsync=said.fsync if said.fsync is not None else whole(fsync) or None, command=command,
+            place=place if command else "",
         )  # fmt: skip
         known = self._making.workloads.get(key)
         if known is not None and command and known.command != command:
@@ -389,9 +391,19 @@ class Block:
         of = next((row.cells[i] for i in self._of("baseline")), "") or heading.of if metric == "share" else ""
         # The direction in the heading of a share counts only if there are numbers of each direction.
         direction = heading.direction if metric != "share" or heading.direction in self._directions else ""
-        round_ = next((int(said[:12]) for i in self._of("round") if (said := row.cells[i]).isdecimal()), 1)
-        self._making.add(layout, workload, metric, number, unit, place, text, of=of, direction=direction,
-                         statistic=heading.statistic, round=max(1, round_))  # fmt: skip
+        self._making.add(
+            layout, workload, metric, number, unit, place, text, of=of, direction=direction, statistic=heading.statistic,
+            round=self._round(row, (layout, workload, metric, direction, heading.statistic, index)),
+        )  # fmt: skip
+
+    def _round(self, row: Row, cell: tuple[object, ...]) -> int:
+        """Return the round that a row says, or how many rows of this cell there are up to it."""
+        if said := next((row.cells[i] for i in self._of("round") if row.cells[i].isdecimal()), ""):
+            return max(1, int(said[:12]))
+        lines = self._lines_of.setdefault(cell, {})
+        if lines and not self._of("round"):
+            self._note("several rows have the same layout and workload; they were read as its rounds, in their order.")
+        return lines.setdefault(row.line, len(lines) + 1)
 
     def _unitless(self, row: Row, text: str) -> ProblemError:
         return unreadable(f"{self._name}:{row.line}", f"nothing says which unit {text} has", _WHERE_UNITS_STAND)
@@ -402,10 +414,6 @@ class Block:
         if any(sign.isdigit() for sign in text) and index not in self._with_words:
             self._with_words.add(index)
             self._making.note(f"{self._name}:{row.line}: {text!r} is {what}; such cells of its column were not read.")
-
-
-def _whole(text: str) -> int | None:
-    return int(text) or None if text.isdecimal() and len(text) < 10 else None
 
 
 PLAIN_TABLE = TableReader("table", "a plain table (CSV, tabs, Markdown), as a table", sniff, add, "published")
