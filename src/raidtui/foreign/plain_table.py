@@ -250,8 +250,8 @@ class Block:
         if not any(bare.values()) and len(bare) == len(set(labels)) > 1 and asked(first.text) is not None:
             self._renamed = dict.fromkeys(bare, first.text)  # the rows are metrics, the corner is their workload
         else:
-            names = (*bare.values(), *(label for label in set(labels) if label not in bare))
-            self._renamed = {label: name for label, name in bare.items() if name and names.count(name) > 1}
+            said = (*bare.values(), *(label for label in set(labels) if label not in bare))
+            self._renamed = {label: name for label, name in bare.items() if name and said.count(name) > 1}
 
     def _has_words(self, index: int) -> bool:
         """Return True if a column describes its row without measuring anything."""
