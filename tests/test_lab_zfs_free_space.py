@@ -150,6 +150,7 @@ def test_after_a_cancel_or_with_a_device_that_is_gone_zfs_initializes_nothing_an
     assert "is offline" in seen["offline"]["stopped"][1]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_while_it_initializes_is_recovered(lab: Lab) -> None:
     data, log = flash(lab)[:2], flash(lab)[2:]
     killed_at(lab, scenario(initialize=True), {"data": data, "log": log}, "zpool.initialize:thread=vdev_initialize", 500)
