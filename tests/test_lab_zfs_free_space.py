@@ -18,7 +18,7 @@ from raidtui.lab.control import Lab
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1200)]
 
 PATTERN = (0xDEADBEEFDEADBEEE).to_bytes(8, "little")
-"""What ZFS writes to free space unless told otherwise (zfs_initialize_value)."""
+"""The pattern that an initialize writes to free space by default (module parameter zfs_initialize_value)."""
 INSIDE = (300 << 20, 600 << 20)
 """Places of a disk of 1100 MiB that are in no use by an empty pool with a small volume."""
 WRITE = {"fio": {"rw": "write", "bs": "128KiB", "size": "16MiB", "runtime": "12s", "time_based": True}}

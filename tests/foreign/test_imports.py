@@ -1,5 +1,6 @@
 """Files of other tools as tables: what they say, in which unit, and where it stands."""
 
+import json
 from contextlib import suppress
 from pathlib import Path
 
@@ -224,3 +225,13 @@ def test_busyboxs_dd_counts_in_mebibytes():
     found = read_table(Source("dd.txt", text.encode()))
     assert [(f.value, f.unit) for f in numbers(found, metric="bandwidth")] == [(191.1, "MiB/s")]
     assert lint(found) == ()
+
+
+def test_the_json_of_iostat_begins_since_boot_too():
+    document = json.loads(source("iostat.json").data)
+    (host,) = document["sysstat"]["hosts"]
+    host["statistics"] = host["statistics"][:1] * 3
+    found = read_table(Source("i.json", json.dumps(document).encode()))
+    places = {(f.round, f.place.partition(",")[0]) for f in found.figures}
+    assert places == {(1, "i.json: report 2"), (2, "i.json: report 3")}
+    assert len(found.notes) == 1

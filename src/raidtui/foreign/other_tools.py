@@ -143,7 +143,10 @@ def add_iostat(making: Building, text: str, name: str) -> None:
     columns: list[str] = []
     lines = lines_of(text, name)
     several = sum(_HEADING.fullmatch(line.strip()) is not None for line in lines) > 1
-    report = -_since_boot(making, name) if several and any(_BANNER.match(line) for line in lines) else 0
+    report = 0
+    if several and any(_BANNER.match(line) for line in lines):
+        _note_since_boot(making, name)
+        report = -1
     for number, line in enumerate(lines, 1):
         words = line.split()
         if _HEADING.fullmatch(line.strip()):
@@ -155,11 +158,10 @@ def add_iostat(making: Building, text: str, name: str) -> None:
                 _figure(making, words[0], column, word, report, f"{name}:{number}")
 
 
-def _since_boot(making: Building, name: str) -> int:
-    """Note that the first report is left out; return 1, the number of such reports."""
+def _note_since_boot(making: Building, name: str) -> None:
+    """Note that the first report is left out."""
     making.note(f"{name}: the first report counts since boot and is left out; a run with -y has no such report, and loses "
                 "an interval here")  # fmt: skip
-    return 1
 
 
 def _figure(making: Building, device: str, heading: str, word: str, report: int, place: str) -> None:
@@ -179,12 +181,13 @@ def _json(making: Building, text: str, name: str) -> None:
     for host in _list(_get(_get(value, "sysstat"), "hosts")):
         making.head.setdefault("host", str(_get(host, "nodename") or ""))
         reports = _list(_get(host, "statistics"))
-        first = 1 - _since_boot(making, name) if len(reports) > 1 else 1
-        for report, one in enumerate(reports, first):
-            if report == 0:
-                continue
+        several = len(reports) > 1
+        if several:
+            _note_since_boot(making, name)
+        for number, one in list(enumerate(reports, 1))[several:]:
+            report = number - several
             for index, disk in enumerate(_list(_get(one, "disk"))):
-                place = f"{name}: report {report - first + 1}, disk[{index}]"
+                place = f"{name}: report {number}, disk[{index}]"
                 for heading, found in disk.items() if isinstance(disk, dict) else ():
                     column = _COLUMNS.get(heading.lower())
                     if column is not None and isinstance(found, (int, float)):

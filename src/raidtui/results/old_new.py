@@ -27,7 +27,6 @@ _CONDITION = re.compile(r"\s*worse\s*>\s*(\d{1,3}(?:\.\d{1,6})?)\s*%\s*")
 def ordered(pairs: Sequence[Pair]) -> list[Pair]:
     """Return the pairs that are told apart, best first and worst last; then those that are not; last, without a number."""
 
-
     def key(pair: Pair) -> tuple[int, float]:
         place = 2 if pair.change is None else 0 if pair.verdict == TOLD else 1
         return place, -(pair.change if pair.change is not None else inf)

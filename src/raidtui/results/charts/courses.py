@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, TypeVar
 from raidtui.model.measure import Sample
 from raidtui.model.result import Cell, DeviceUse
 from raidtui.model.statistics.steady import WINDOW, window_of
-from raidtui.results.charts.drawing import Chart, Line, Panel, Style, by_number, legend, numbers, panels_of_lines, short
+from raidtui.results.charts.drawing import (
+    Chart,
+    Line,
+    Panel,
+    Style,
+    by_number,
+    legend,
+    numbers,
+    panels_of_lines,
+    places_of,
+    short,
+)
 from raidtui.results.comparison import Comparison, Entry
 from raidtui.results.rates import SCALE, Unit, again_label, pass_rate, rate_of
 
@@ -28,7 +39,7 @@ def _by_workload(
 ) -> list[Panel]:
     """Return a panel for each workload of which something is to be drawn, and more where there are many lines."""
     found: list[Panel] = []
-    places = {row.label: place for place, row in enumerate(comparison.rows)}
+    places = places_of(comparison)
     for index, name, unit in comparison.columns():
         lines = [
             Line(label, data, places[row.label])

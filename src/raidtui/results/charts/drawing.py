@@ -73,6 +73,11 @@ class Line(NamedTuple, Generic[T]):
     place: int
 
 
+def places_of(comparison: Comparison) -> dict[str, int]:
+    """Return the place of each layout, by its label, which gives its colour and shape in all panels."""
+    return {row.label: place for place, row in enumerate(comparison.rows)}
+
+
 def panels_of_lines(
     title: str, lines: Sequence[Line[T]], draw: Callable[[Sequence[Line[T]], Axes, Style], None]
 ) -> Iterator[Panel]:

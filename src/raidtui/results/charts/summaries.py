@@ -18,6 +18,7 @@ from raidtui.results.charts.drawing import (
     legend_height,
     numbers,
     panels_of_lines,
+    places_of,
     short,
 )
 from raidtui.results.comparison import Comparison, Entry, Row
@@ -101,7 +102,7 @@ Curve = list[tuple[float, float]]
 def _latency_panels(comparison: Comparison) -> list[Panel]:
     """Return a panel for each workload and direction that has histograms."""
     found: list[Panel] = []
-    places = {row.label: place for place, row in enumerate(comparison.rows)}
+    places = places_of(comparison)
     for index, name, _ in comparison.columns():
         for direction in DIRECTIONS:
             curves: list[Line[Curve]] = []
