@@ -25,7 +25,7 @@ Seen = dict[str, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def seen(request: pytest.FixtureRequest) -> Seen:
-    cases = "slow cancelled hung" if slow_ones_run(request) else "slow hung"
+    cases = "slow cancelled hung" if slow_ones_run(request) else "hung"
     lab = start_lab("attended", "2x2G")
     try:
         send_driver(lab, "lvm_driver.py", "attended_driver.py")
@@ -50,6 +50,7 @@ def seen(request: pytest.FixtureRequest) -> Seen:
         lab.down()
 
 
+@pytest.mark.slow
 def test_a_creation_that_writes_for_longer_than_nothing_may_move_is_not_given_up(seen: Seen) -> None:
     case = seen["slow"]
     assert case["result"] == "created"
@@ -57,6 +58,7 @@ def test_a_creation_that_writes_for_longer_than_nothing_may_move_is_not_given_up
     assert case["left"] == {}
 
 
+@pytest.mark.slow
 def test_how_far_it_is_is_shown_meanwhile(seen: Seen) -> None:
     shown = [text for text in seen["slow"]["reports"] if text.startswith("lvm lvcreate: ")]
     assert any("MiB written" in text for text in shown), seen["slow"]["reports"]

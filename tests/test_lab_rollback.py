@@ -82,6 +82,13 @@ REWIND = {"reset": "rewind", "writes": WRITES[::2],
           "zpool": {"vdevs": [{"raidz1": "@d"}], "volume": {"size": "80MiB"}}}  # fmt: skip
 
 
+def test_what_is_measured_is_the_same_after_writing(lab: Lab) -> None:
+    (volume,) = reset(lab, {"reset": "rollback", "caches": "cold", "writes": WRITES[1:3]})
+    assert len(volume["held"]) == 2 * 4
+    assert calls_of(volume) == ["lzc_sync", "lzc_rollback_to", "lzc_sync", "lzc_wait"]
+
+
+@pytest.mark.slow
 def test_what_is_measured_is_the_same_after_every_kind_of_writing(lab: Lab) -> None:
     volume, rewound = reset(lab, {"reset": "rollback", "caches": "cold"}, REWIND)
     assert len(volume["held"]) == 2 * 4

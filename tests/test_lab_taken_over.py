@@ -92,6 +92,7 @@ def test_a_group_that_somebody_made_of_a_dead_runs_disks_is_not_touched(lab: Lab
     assert all(lab.is_zero(serial) for serial in lab.serials)
 
 
+@pytest.mark.slow
 def test_a_volume_that_a_crash_left_suspended_is_taken_away(lab: Lab, tmp_path: Path) -> None:
     killed(lab, tmp_path, STRIPED, 2)
     in_guest(lab, "dmsetup suspend $(basename /dev/mapper/rt*-volume)")
@@ -115,6 +116,7 @@ def test_a_filesystem_in_a_partition_of_an_idle_array_is_not_touched(lab: Lab, t
     assert all(lab.is_zero(serial) for serial in lab.serials)
 
 
+@pytest.mark.slow
 def test_a_filesystem_that_somebody_made_on_an_idle_array_is_not_touched(lab: Lab, tmp_path: Path) -> None:
     killed(lab, tmp_path, RAID1, 2)
     in_guest(lab, f"mkfs.ext4 -qF -L his $M; mount $M /mnt; {HIS} > /mnt/file; umount /mnt")
@@ -145,6 +147,7 @@ def test_a_disk_that_recover_gave_back_is_not_taken_again_for_the_sake_of_anothe
     assert all(lab.is_zero(serial) for serial in lab.serials)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_gone_for_good_can_be_given_up(lab: Lab, tmp_path: Path) -> None:
     run = killed(lab, tmp_path, RAID1, 3)
     gone = lab.serials[2]
@@ -202,6 +205,7 @@ def short(lab: Lab, tmp_path: Path, layout: dict[str, Any], disks: int, seconds:
     return "replay", str(path), "--bind", f"data={serials}", "--erase", serials
 
 
+@pytest.mark.slow
 def test_a_disk_is_nobody_elses_while_another_is_measured_and_what_dd_puts_there_is_kept(lab: Lab, tmp_path: Path) -> None:
     words = short(lab, tmp_path, {"disk": {"on": "@data", "mode": "each"}}, 3, 10)
     process, run = start_and_await(lab, "measure", *words)
