@@ -1,12 +1,17 @@
 """Old against new: pairs by layout and workload, their order, words, and the condition of `--fail-if`."""
 
+import csv
+import io
 import json
+import re
 
 import msgspec
 import pytest
 from test_comparing import cell, result
 
 from raidtui.model.problem import ProblemError
+from raidtui.results.charts import CHARTS
+from raidtui.results.charts.drawing import panel_svg
 from raidtui.results.compare import compare_many
 from raidtui.results.formats import FORMATS
 from raidtui.results.old_new import failing, ordered, parse_condition, verdict_lines
@@ -52,6 +57,45 @@ def test_the_answer_is_in_words_and_in_every_text_format():
     assert "LAYOUT" in FORMATS["table"].write(found).decode().splitlines()[0]
     assert "| down | w IOPS | 501 | 401 | -20 % |" in FORMATS["md"].write(found).decode()
     assert len(json.loads(FORMATS["json"].write(found))["pairs"]) == 4
+
+
+def test_a_pair_is_better_or_worse_only_where_it_is_told_apart():
+    ways = {pair.layout: pair.way for pair in compare_many((OLD, NEW)).pairs}
+    assert ways == {"up": "better", "down": "worse", "same": "", "gone": ""}
+
+
+def test_every_cell_in_csv_has_the_verdict_of_its_pair():
+    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"].write(compare_many((OLD, NEW))).decode())))
+    of_down = [row for row in rows if row["layout"] in ("down:1", "down:2")]
+    assert len(of_down) == 10
+    assert {row["old_new_verdict"] for row in of_down} == {"worse"}
+    low, ratio, high = (float(of_down[0][f"new_per_old{end}"]) for end in ("_low", "", "_high"))
+    assert low < ratio < high
+    assert 0.79 < ratio < 0.81
+    assert next(row for row in rows if row["layout"].startswith("gone"))["old_new_verdict"] == "new was not measured"
+    alone = csv.DictReader(io.StringIO(FORMATS["csv"].write(compare_many((OLD,))).decode()))
+    assert {row["new_per_old"] for row in alone} == {""}
+
+
+def test_the_page_has_the_pairs_with_links_to_their_cells():
+    page = FORMATS["html"].write(compare_many((OLD, NEW))).decode()
+    section = page[page.index('<section id="old-new">') :].partition("</section>")[0]
+    assert "new is better in 1, worse in 1" in section
+    assert '<span class="down">worse</span>' in section
+    assert '<span class="up">better</span>' in section
+    links = set(re.findall(r'href="#(cell-[0-9-]+)"', section))
+    assert len(links) == 7
+    assert links <= set(re.findall(r'id="(cell-[0-9-]+)"', page))
+    assert 'id="old-new"' not in FORMATS["html"].write(compare_many((OLD,))).decode()
+
+
+def test_the_chart_of_changes_has_a_line_for_each_pair_and_words_for_who_cannot_see_it():
+    panel = CHARTS["changes"].panels(compare_many((OLD, NEW)))[0]
+    assert "up +50 % better; down -20 % worse" in panel.about
+    drawn = panel_svg(panel, 1)
+    for words in ("new is better", "new is worse", "not told apart", "down  -20 %", "✗ no number", "95 % interval"):
+        assert f"{words}</text>" in drawn
+    assert CHARTS["changes"].panels(compare_many((OLD,))) == []
 
 
 def test_a_condition_is_met_by_what_is_surely_worse_or_has_lost_its_number():

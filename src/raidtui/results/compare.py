@@ -17,7 +17,7 @@ from raidtui.model.result import Result
 from raidtui.model.statistics.judge import Judged, interval, judge
 from raidtui.model.statistics.samples import geometric_mean, noise_floor, odd_one, typical
 from raidtui.results.accounting import accounts
-from raidtui.results.comparison import Comparison, Entry, Noted, Pair, Row, Source
+from raidtui.results.comparison import NOT_TOLD, TOLD, Comparison, Entry, Noted, Pair, Row, Source
 from raidtui.results.extract import Extract, Point, extract
 from raidtui.results.notes import Confounder, Differences, Side, given_options, notes_on
 from raidtui.results.rates import Unit, again_label, merged_latency, rate_of, rate_text, units_of
@@ -146,7 +146,7 @@ class _Table:
                  if name in one.values and (second := _values(points, self._units[name]))]  # fmt: skip
         judged = judge([(one.values[name], second) for one, name, second in asked])
         for (one, name, _), found in zip(asked, judged, strict=True):
-            if found.verdict == "different":
+            if found.verdict == TOLD:
                 yield (f"{one.label} is told apart from itself under {name}: something beside the layouts changed, "
                        "and is in the other differences too")  # fmt: skip
 
@@ -200,7 +200,8 @@ class _Table:
             told = next(found) if old and new else None
             before, after = typical(old) if old else None, typical(new) if new else None
             label = f"{layout} {part}" if part else layout
-            pair = Pair(label, name, self._units[name], before, after, len(old), len(new))
+            labels = tuple(side[layout, part].label if (layout, part) in side else "" for side in sides)
+            pair = Pair(label, name, self._units[name], before, after, len(old), len(new), labels=(labels[0], labels[1]))
             if told is None or not before or after is None:
                 lost = [self._lost(side, layout, one.get((layout, part)), name) for side, one, rate in
                         zip(("old", "new"), sides, (before, after), strict=True) if not rate]  # fmt: skip
@@ -208,7 +209,7 @@ class _Table:
                 continue
             ratio, floor = after / before, floors.get(name)
             inside = floor is not None and ratio > 0 and abs(log(ratio)) <= log1p(floor)
-            verdict = "not told apart" if told.verdict == "different" and inside else told.verdict
+            verdict = NOT_TOLD if told.verdict == TOLD and inside else told.verdict
             here, there = (self._side(side[layout, part]) for side in reversed(sides))
             yield msgspec.structs.replace(
                 pair, change=ratio - 1, low=None if told.low is None else told.low - 1,
@@ -296,9 +297,9 @@ _NOT_JUDGED = ("", None, None, None, None)
 def _above(entry: Entry, floor: float) -> Entry:
     """A difference that is no larger than between two measurements of the same is none."""
     share = entry.of_baseline
-    if entry.verdict != "different" or not share or abs(log(share)) > log1p(floor):
+    if entry.verdict != TOLD or not share or abs(log(share)) > log1p(floor):
         return entry
-    return msgspec.structs.replace(entry, verdict="not told apart")
+    return msgspec.structs.replace(entry, verdict=NOT_TOLD)
 
 
 def _reasons(points: Sequence[Point]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final, Literal
 
 import msgspec
 
@@ -11,6 +12,11 @@ from raidtui.results.accounting import Account
 from raidtui.results.extract import Point
 from raidtui.results.notes import Confounder
 from raidtui.results.rates import Unit
+
+TOLD: Final = "different"
+NOT_TOLD: Final = "not told apart"
+TOO_FEW: Final = "too few rounds"
+"""The verdicts about two sets of rounds."""
 
 
 class Noted(msgspec.Struct, frozen=True, gc=False):
@@ -119,6 +125,15 @@ class Pair(msgspec.Struct, frozen=True):
     """Reason why there is no change."""
     confounders: tuple[Confounder, ...] = ()
     """Unintended differences between the two; `baseline` is the value in old."""
+    labels: tuple[str, str] = ("", "")
+    """Labels of the rows of old and new; empty where there is none."""
+
+    @property
+    def way(self) -> Literal["better", "worse", ""]:
+        """`better` or `worse` where new is told apart from old; else empty."""
+        if self.verdict != TOLD or not self.change:
+            return ""
+        return "better" if self.change > 0 else "worse"
 
 
 class Comparison(msgspec.Struct, frozen=True):

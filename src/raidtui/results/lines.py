@@ -10,7 +10,7 @@ from raidtui.base.text import clean, named, plural
 from raidtui.model.measure import DIRECTIONS
 from raidtui.model.plan import Amplification
 from raidtui.results.accounting import Account, Rate, over_rounds
-from raidtui.results.comparison import Comparison, Entry, Noted, Row, Source
+from raidtui.results.comparison import NOT_TOLD, TOO_FEW, Comparison, Entry, Noted, Pair, Row, Source
 from raidtui.results.extract import Point
 from raidtui.results.limiter import NOT_KNOWN
 from raidtui.results.rates import NOTHING, Unit, again_label, mb_s_text, percent_text, rate_text, ratio_text
@@ -18,7 +18,6 @@ from raidtui.results.rates import NOTHING, Unit, again_label, mb_s_text, percent
 VALID, PARTLY, INVALID, NOT_BUILT, NOT_MEASURED = "valid", "partly valid", "invalid", "not built", "not measured"
 OTHER_RATE = "other rate"
 """Valid, but only IOPS or only MB/s are known of it, and its column is in the other one."""
-TOLD, NOT_TOLD, TOO_FEW = "different", "not told apart", "too few rounds"
 MARKS = {VALID: "✓", PARTLY: "⚠", INVALID: "✗", NOT_BUILT: "✗", NOT_MEASURED: NOTHING, OTHER_RATE: NOTHING}
 
 
@@ -283,18 +282,22 @@ COLUMNS = (
     "ceiling_each_alone_MB_per_s", "ceiling_all_at_once_MB_per_s", "ceiling_links_MB_per_s", "share_of_ceiling",
     "expected_written_per_byte_low", "expected_written_per_byte_high", "limited_by", "limited_because",
     "queue_depth",
+    "new_per_old", "new_per_old_low", "new_per_old_high", "new_per_old_p", "old_new_verdict",
 )  # fmt: skip
-"""MB is 10⁶ bytes. `layout` and `workload` are named as in the comparison."""
+"""MB is 10⁶ bytes. `layout` and `workload` are named as in the comparison. The last five are of the pair of old and new, in
+every line of its cells; 1.05 is 5 % more than old."""
 
 
 def tidy(comparison: Comparison) -> Iterator[dict[str, Value]]:
     """Row by row; a layout that could not be built, or was not measured with a workload, has one line without numbers."""
     accounts = {(one.source, cell): one for one in comparison.accounts for cell in one.cells}
+    pairs = {(label, pair.workload): pair for pair in comparison.pairs for label in pair.labels if label}
     for row in comparison.rows:
         for index, workload in enumerate(comparison.workloads):
             entry = row.entries[index]
             head: dict[str, Value] = {"layout": clean(row.label), "workload": clean(workload)}
             head = {**dict.fromkeys(COLUMNS), **head, **_origin(comparison, row)}
+            head |= _change(pairs.get((row.label, workload)))
             for point in entry.points if entry is not None else ():
                 yield {**head, **_numbers(point), **_rest(accounts.get((row.source, point.id)))}
             for point in entry.again if entry is not None else ():
@@ -340,6 +343,14 @@ def _rest(one: Account | None) -> dict[str, Value]:
         "limited_by": one.limiter,
         "limited_because": clean(one.why, 4096),
     }
+
+
+def _change(pair: Pair | None) -> dict[str, Value]:
+    if pair is None:
+        return {}
+    ends = {"new_per_old": pair.change, "new_per_old_low": pair.low, "new_per_old_high": pair.high}
+    ratios = {name: None if change is None else round(1 + change, 6) for name, change in ends.items()}
+    return {**ratios, "new_per_old_p": pair.p, "old_new_verdict": clean(pair.way or pair.verdict or pair.why, 4096)}
 
 
 def _origin(comparison: Comparison, row: Row) -> dict[str, Value]:

@@ -12,10 +12,9 @@ from rich.cells import cell_len
 from raidtui.base.text import clean, named, plural
 from raidtui.model.problem import fail
 from raidtui.model.refusals import BAD_CONDITION
-from raidtui.results.comparison import Comparison, Pair
+from raidtui.results.comparison import NOT_TOLD, TOO_FEW, Comparison, Pair
 from raidtui.results.rates import NOTHING, rate_text
 
-TOLD: Final = "different"
 HEADS: Final = ("LAYOUT", "WORKLOAD", "OLD", "NEW", "CHANGE", "95 %", "n", "p", "VERDICT")
 LEGEND: Final = (
     "change: new against old by the geometric means of the rounds; 95 %: where it lies with 95 % confidence; n: valid "
@@ -28,7 +27,7 @@ def ordered(pairs: Sequence[Pair]) -> list[Pair]:
     """Return the pairs that are told apart, best first and worst last; then those that are not; last, without a number."""
 
     def key(pair: Pair) -> tuple[int, float]:
-        place = 2 if pair.change is None else 0 if pair.verdict == TOLD else 1
+        place = 2 if pair.change is None else 0 if pair.way else 1
         return place, -(pair.change if pair.change is not None else inf)
 
     return sorted(pairs, key=key)
@@ -45,9 +44,7 @@ def cells_of(pair: Pair) -> tuple[str, ...]:
     """Return the texts of a pair, in the order of `HEADS`."""
     ends = [change_text(end).removesuffix(" %") for end in (pair.low, pair.high) if end is not None]
     inside = " to ".join(ends)
-    verdict = pair.verdict or pair.why
-    if pair.verdict == TOLD and pair.change is not None:
-        verdict = "better" if pair.change > 0 else "worse"
+    verdict = pair.way or pair.verdict or pair.why
     return (
         clean(pair.layout), f"{clean(pair.workload)} {pair.unit}", rate_text(pair.old, pair.unit),
         rate_text(pair.new, pair.unit), change_text(pair.change), inside, f"{pair.old_rounds}+{pair.new_rounds}",
@@ -72,14 +69,13 @@ def verdict_lines(comparison: Comparison) -> Iterator[str]:
     pairs = comparison.pairs
     if not pairs:
         return
-    told = [pair for pair in pairs if pair.verdict == TOLD and pair.change is not None]
-    better = [f"{pair.layout} under {pair.workload}" for pair in told if (pair.change or 0) > 0]
-    worse = [f"{pair.layout} under {pair.workload}" for pair in told if (pair.change or 0) < 0]
-    same = sum(pair.verdict == "not told apart" for pair in pairs)
-    few = sum(pair.verdict == "too few rounds" for pair in pairs)
+    better = sum(pair.way == "better" for pair in pairs)
+    worse = [f"{pair.layout} under {pair.workload}" for pair in pairs if pair.way == "worse"]
+    same = sum(pair.verdict == NOT_TOLD for pair in pairs)
+    few = sum(pair.verdict == TOO_FEW for pair in pairs)
     none = sum(pair.change is None for pair in pairs)
     counted = plural(len(pairs), "pair")
-    yield f"new is better in {len(better)}, worse in {len(worse)} and not told apart in {same} of {counted}"
+    yield f"new is better in {better}, worse in {len(worse)} and not told apart in {same} of {counted}"
     if worse:
         yield f"worse: {named(worse, 6)}"
     if few:
@@ -105,6 +101,6 @@ def failing(pairs: Sequence[Pair], share: float) -> list[str]:
     for pair in pairs:
         if pair.change is None and pair.old is not None:
             found.append(f"{pair.layout} under {pair.workload} lost its number: {pair.why}")
-        elif pair.change is not None and pair.verdict == TOLD and pair.change < -share:
+        elif pair.change is not None and pair.way == "worse" and pair.change < -share:
             found.append(f"{pair.layout} under {pair.workload} is worse: {change_text(pair.change)}")
     return found

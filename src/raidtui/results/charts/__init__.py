@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import MappingProxyType
 
+from raidtui.results.charts.changes import CHANGES
 from raidtui.results.charts.courses import HEAT_MAP, LINES, PASSES, ROUNDS
 from raidtui.results.charts.drawing import Chart, Panel
 from raidtui.results.charts.summaries import BARS, LATENCY, ROOFLINE
 from raidtui.results.comparison import Comparison
 
-_ALL = (BARS, ROUNDS, PASSES, LATENCY, LINES, HEAT_MAP, ROOFLINE)
+_ALL = (CHANGES, BARS, ROUNDS, PASSES, LATENCY, LINES, HEAT_MAP, ROOFLINE)
 CHARTS = MappingProxyType({made.name: made for made in _ALL})
 """Charts by the word that names them on the command line."""
 

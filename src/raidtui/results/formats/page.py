@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from html import escape
 from importlib.resources import files
 
-from raidtui.base.text import clean, plural
+from raidtui.base.text import plural
 from raidtui.results.charts import CHARTS, panels_of, some_of
 from raidtui.results.charts.drawing import available, panel_svg, sheet_png, sheet_svg
-from raidtui.results.comparison import Comparison, Entry, Row
+from raidtui.results.comparison import TOLD, Comparison, Entry, Row
 from raidtui.results.extract import Point
+from raidtui.results.formats.answer import pairs_table
+from raidtui.results.formats.markup import anchor, text
+from raidtui.results.formats.markup import table as _table
+from raidtui.results.formats.markup import value as _value
 from raidtui.results.lines import (
     ABOUT,
     HEADS,
@@ -24,7 +27,6 @@ from raidtui.results.lines import (
     PARTLY,
     TEXTS,
     TITLE,
-    TOLD,
     account_lines,
     beside,
     geometric_mean_text,
@@ -37,11 +39,6 @@ from raidtui.results.lines import (
     why,
 )
 from raidtui.results.rates import Unit, again_label, iops_text, latency_text, mb_s_text, rate_text
-
-
-def text(value: object, limit: int = 4096) -> str:
-    """Harmless text."""
-    return escape(clean(value, limit))
 
 
 def comparison_table(comparison: Comparison) -> str:
@@ -189,30 +186,6 @@ def sources_table(comparison: Comparison) -> str:
     return _table(heads, rows, left=frozenset(heads[:-1]))
 
 
-def anchor(row: int, column: int) -> str:
-    """Return the id of the first cell of an entry."""
-    return f"cell-{row + 1}-{column + 1}"
-
-
-_PORTRAIT = 7
-"""Columns that a sheet takes upright."""
-
-
-def _table(heads: list[str], rows: list[str], left: frozenset[str] = frozenset(), *, long: bool = True) -> str:
-    """`heads` are markup already. Where it may be `long`, a table of many rows scrolls in a window of its own."""
-    shown = "".join(f'<th scope="col"{" class=text" if head in left else ""}>{head}</th>' for head in heads)
-    look = (" tall" if long and len(rows) > 40 else "") + (" wide" if len(heads) > _PORTRAIT else "")
-    # On paper nothing can be scrolled: the letters are as small as the number of columns asks for.
-    style = f' style="--columns: {len(heads)}"'
-    return (f'<div class="scroll{look}" tabindex="0"{style}><table class="sortable"><thead><tr>{shown}</tr></thead>'
-            f"<tbody>{''.join(rows)}</tbody></table></div>")  # fmt: skip
-
-
-def _value(value: float | None) -> str:
-    """Return the sort key of a column."""
-    return "" if value is None else f' data-value="{value:.6g}"'
-
-
 _POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "base-uri 'none'; form-action 'none'"
@@ -224,6 +197,7 @@ def write_html(comparison: Comparison) -> bytes:
     """The page. Without the charting library it has no charts, and says so."""
     title = text(_title(comparison), 300)
     sections = [
+        ("old-new", "Old against new", pairs_table(comparison)),
         ("table", "Layouts × workloads", _notes(comparison) + comparison_table(comparison)),
         ("charts", "Charts", _charts(comparison)),
         ("where", TITLE, where_table(comparison)),

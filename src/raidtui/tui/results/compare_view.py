@@ -1,4 +1,4 @@
-"""Comparison of results: a table of layouts × workloads, notes on the row under the cursor, and its export."""
+"""Comparison of results: layouts × workloads, or old against new, with notes on the row under the cursor."""
 
 from __future__ import annotations
 
@@ -10,15 +10,11 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.widgets import Button, Input, OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Static
 
-from raidtui.front.files import check_output, typed_path
-from raidtui.model.problem import ProblemError
 from raidtui.model.result import Result
 from raidtui.results.compare import compare_many
 from raidtui.results.comparison import Comparison
-from raidtui.results.formats import FORMATS
 from raidtui.results.lines import (
     INVALID,
     MARKS,
@@ -33,9 +29,10 @@ from raidtui.results.lines import (
     state_of,
     why,
 )
+from raidtui.results.old_new import verdict_lines
 from raidtui.results.rates import rate_text
 from raidtui.tui.results.pages import BAD, MUTED, WARN, Sheet, signs
-from raidtui.tui.widgets.dialog import Dialog
+from raidtui.tui.results.pair_grid import PairGrid, pair_notes
 from raidtui.tui.widgets.glyphs import bar, glyphs
 from raidtui.tui.widgets.live_table import LiveTable
 from raidtui.tui.widgets.table_line import Column
@@ -54,6 +51,8 @@ class View(NamedTuple):
     sort: str = ""
     """Column that rows are sorted by; empty keeps the order of measuring."""
     descending: bool = True
+    pairs: bool = False
+    """True if old and new are shown in pairs."""
 
 
 class Grid(Rows):
@@ -158,10 +157,16 @@ no number.
 
 **b** makes the layout under the cursor the baseline, **x** turns the table round, **e** exports it. A click on a title
 sorts by it; the first title gives the order in which the layouts were measured.
+
+## Old against new
+
+Two results of one scenario are shown in pairs, the older one as old and the best pair first: the change with its 95 %
+interval, and the verdict. **p** goes to layouts × workloads and back.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("b", "screen.baseline", "Baseline", id="compare.baseline", tooltip="The layout that others are % of"),
         Binding("x", "screen.turn", "Turn", id="compare.turn", tooltip="Workloads as rows, or layouts as rows"),
+        Binding("p", "screen.pairs", "Old/new", id="compare.pairs", tooltip="Old against new, or layouts × workloads"),
     ]
 
 
@@ -171,16 +176,22 @@ class CompareView(Vertical):
     DEFAULT_CSS = """
     CompareView > #compare-about { height: auto; max-height: 40%; margin: 1 0 0 0; scrollbar-size-vertical: 1; }
     CompareView > #compare-about > Static { height: auto; }
+    CompareView > #compare-answer { height: auto; max-height: 35%; margin: 0 0 1 0; scrollbar-size-vertical: 1; }
+    CompareView > #compare-answer > Static { height: auto; }
     CompareView > CompareTable { background: $background; }
     """
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id, classes="pane")
         self.comparison: Comparison | None = None
+        self._plain: Comparison | None = None
+        """The comparison without a chosen baseline, which has the pairs of old and new."""
         self._results: tuple[Result, ...] = ()
         self._view = View()
 
     def compose(self) -> ComposeResult:
+        with VerticalScroll(id="compare-answer", can_focus=False):
+            yield Static()
         yield CompareTable((Column("label", "Layout", 20),), id="compare-table", empty="nothing was measured")
         with VerticalScroll(id="compare-about", can_focus=False):
             yield Static()
@@ -190,9 +201,26 @@ class CompareView(Vertical):
         return self.query_one(CompareTable)
 
     def show(self, results: Sequence[Result]) -> None:
-        self._results = tuple(results)
-        self._view = View(turned=self._view.turned)
-        self._take(compare_many(self._results))
+        older_first = len(results) == 2 and results[0].scenario.get("name") == results[1].scenario.get("name")
+        self._results = tuple(sorted(results, key=lambda one: one.started) if older_first else results)
+        self._plain = compare_many(self._results)
+        self._view = View(turned=self._view.turned, pairs=bool(self._plain.pairs))
+        self._take(self._plain)
+
+    @property
+    def has_pairs(self) -> bool:
+        """True if these are two results of one scenario."""
+        return self._plain is not None and bool(self._plain.pairs)
+
+    @property
+    def shows_pairs(self) -> bool:
+        return self._view.pairs
+
+    def swap(self) -> None:
+        """Go from the pairs to layouts × workloads, or back."""
+        if self._plain is not None and self.has_pairs:
+            self._view = View(turned=self._view.turned, pairs=not self._view.pairs)
+            self._take(self._plain)
 
     def set_baseline(self) -> str:
         """Make the layout under the cursor, or the next one if layouts are columns, the baseline. Return its name."""
@@ -215,7 +243,8 @@ class CompareView(Vertical):
     def _take(self, comparison: Comparison) -> None:
         self.comparison = comparison
         count = len(comparison.sources)
-        self.border_title = "Comparison" if count == 1 else f"Comparison of {count} results"
+        title = "Comparison" if count == 1 else f"Comparison of {count} results"
+        self.border_title = "Old against new" if self._view.pairs else title
         self._draw()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -226,13 +255,34 @@ class CompareView(Vertical):
             return
         table = self.table
         width = table.size.width or self.size.width - 4
-        grid = Grid(self.comparison, self._view, width)
+        pairs = PairGrid(self.comparison, width) if self._view.pairs else None
+        grid = pairs or Grid(self.comparison, self._view, width)
         table.columns = grid.columns
         table.sort_by(self._view.sort or None, self._view.descending)
         table.show(grid)
         table.redraw()
         self.border_subtitle = "h and l: sideways" if grid.width > width else ""
-        self._show_notes(self.comparison, grid.row(table.cursor_key))
+        self._show_answer(self.comparison)
+        self._show_row()
+
+    def _show_answer(self, comparison: Comparison) -> None:
+        """Show the answer in words above the table."""
+        sheet = Sheet(self.size.width - 5)
+        lines = list(verdict_lines(comparison)) if self._view.pairs else []
+        for line in lines:
+            sheet.para(line)
+        self.query_one("#compare-answer").display = bool(lines)
+        self.query_one("#compare-answer > Static", Static).update(sheet.content())
+
+    def _show_row(self) -> None:
+        """Show what is to be known of the row under the cursor below the table."""
+        rows, comparison = self.table.rows, self.comparison
+        if comparison is not None and isinstance(rows, Grid):
+            self._show_notes(comparison, rows.row(self.table.cursor_key))
+        elif comparison is not None and isinstance(rows, PairGrid):
+            sheet = Sheet(self.size.width - 5)
+            pair_notes(sheet, comparison, rows.pair(self.table.cursor_key))
+            self._sources(sheet, comparison)
 
     def _show_notes(self, comparison: Comparison, cells: list[tuple[int, int]]) -> None:
         """Show the baseline, the notes on these cells and the sources below the table."""
@@ -251,6 +301,9 @@ class CompareView(Vertical):
             sheet.para(line, style=MUTED)
         for note in [*comparison.notes, *confounder_lines(comparison)]:
             sheet.para(note, mark="⚠", style=WARN)
+        self._sources(sheet, comparison)
+
+    def _sources(self, sheet: Sheet, comparison: Comparison) -> None:
         for number, source in enumerate(comparison.sources, 1) if len(comparison.sources) > 1 else ():
             words = f"{source.scenario}, {source.host}, {source.started[:16].replace('T', ' ')}"
             sheet.para(f"{words}, {source.valid} of {source.cells} cells valid", mark=f"{number}:", style=MUTED)
@@ -259,98 +312,14 @@ class CompareView(Vertical):
     @on(LiveTable.Highlighted)
     def _reached(self, event: LiveTable.Highlighted) -> None:
         event.stop()
-        if self.comparison is not None and isinstance(self.table.rows, Grid):
-            self._show_notes(self.comparison, self.table.rows.row(event.key))
+        self._show_row()
 
     @on(LiveTable.HeaderPressed)
     def _sorted(self, event: LiveTable.HeaderPressed) -> None:
         event.stop()
+        if self._view.pairs:
+            return
         wanted = "" if event.key == "label" else event.key
         again = wanted and wanted == self._view.sort
         self._view = self._view._replace(sort=wanted, descending=not self._view.descending if again else True)
         self._draw()
-
-
-class Target(NamedTuple):
-    """An export: the name of the format, and the path of the new file."""
-
-    format: str
-    path: str
-
-
-class ExportDialog(Dialog[Target]):
-    """Dialog for format and file name. The name's suffix follows the format."""
-
-    HELP = """\
-## Export
-
-Up and down choose the format, tab goes to the file's name, enter writes it. A file that exists is never replaced.
-"""
-    DEFAULT_CSS = """
-    ExportDialog OptionList { height: auto; max-height: 10; border: none; padding: 0; margin: 0 0 1 0; }
-    ExportDialog OptionList:focus { border: none; }
-    """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "agree", "Write", id="export.write", tooltip="Write the file", priority=True),
-    ]
-
-    def __init__(self, name: str) -> None:
-        """`name` is the file's name without its ending."""
-        super().__init__("Export the comparison", yes="Write", hint="enter: write it · esc: leave")
-        self._names = list(FORMATS)
-        self._base_name = name
-
-    def questions(self) -> ComposeResult:
-        wide = max(map(len, self._names))
-        yield OptionList(*(
-            Option(Text.assemble((name.ljust(wide), "bold"), f"  {FORMATS[name].about}", no_wrap=True), id=name)
-            for name in self._names
-        ), id="formats")  # fmt: skip
-        yield Static("File, in the folder where raidtui was started or with its path", classes="asked")
-        yield Input(self._base_name + FORMATS[self._names[0]].suffix, id="file", compact=True, select_on_focus=False)
-        yield Static(classes="wrong")
-
-    def on_mount(self) -> None:
-        self.query_one(OptionList).focus()
-        self._check()
-
-    def agree(self) -> None:
-        if self._check():
-            self.dismiss(Target(self._format, self._file.value.strip()))
-
-    def action_agree(self) -> None:
-        """Write the file on enter, unless the other button has the focus."""
-        if isinstance(self.focused, Button) and self.focused.id == "no":
-            self.action_leave()
-        else:
-            self.agree()
-
-    @property
-    def _file(self) -> Input:
-        return self.query_one("#file", Input)
-
-    @property
-    def _format(self) -> str:
-        return self._names[self.query_one(OptionList).highlighted or 0]
-
-    @on(OptionList.OptionHighlighted)
-    def _other_format(self, event: OptionList.OptionHighlighted) -> None:
-        event.stop()
-        value = self._file.value
-        ending = next((f.suffix for f in FORMATS.values() if value.endswith(f.suffix)), "")
-        self._file.value = value[: len(value) - len(ending)] + FORMATS[self._format].suffix
-
-    @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._check()
-
-    def _check(self) -> bool:
-        path, wrong = self._file.value.strip(), ""
-        try:
-            check_output(str(typed_path(path)) if path else None)
-        except ProblemError as error:
-            wrong = error.problems[0].message
-        wrong = wrong if path else "a file needs a name"
-        self.query_one(".wrong", Static).update(Text(f"! {wrong}" if wrong else ""))
-        return not wrong

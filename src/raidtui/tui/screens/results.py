@@ -24,7 +24,8 @@ from raidtui.model.result import Result
 from raidtui.results.comparison import Comparison
 from raidtui.results.formats import FORMATS
 from raidtui.tui.draft import Draft
-from raidtui.tui.results.compare_view import CompareView, ExportDialog, Target
+from raidtui.tui.results.compare_view import CompareView
+from raidtui.tui.results.export_dialog import ExportDialog, Target
 from raidtui.tui.results.library import Entry, Opener
 from raidtui.tui.results.library_pane import LibraryPane
 from raidtui.tui.results.pages import commands_text
@@ -256,6 +257,10 @@ class ResultsScreen(ModeScreen):
     def action_turn(self) -> None:
         self._compare.turn()
 
+    def action_pairs(self) -> None:
+        self._compare.swap()
+        self.refresh_bindings()
+
     def action_export(self) -> None:
         if self.has_class("-comparing"):
             self._ask_export()
@@ -375,8 +380,10 @@ class ResultsScreen(ModeScreen):
             if self._view.result is None or comparing or not (opened or not self.has_class("-narrow")):
                 return False
             return action == "page" or self._view.page in OF_A_CELL
+        if action == "pairs":
+            return comparing and self._compare.has_pairs
         if action in ("baseline", "turn"):
-            return comparing
+            return comparing and not self._compare.shows_pairs
         if action == "search":
             return not (opened or comparing)
         here = self._here

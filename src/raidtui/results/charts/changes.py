@@ -1,0 +1,79 @@
+"""Chart of old against new: the change of each layout under a workload, with its 95 % interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from raidtui.results.charts.drawing import Chart, Panel, Style, in_parts, legend, legend_height, short
+from raidtui.results.comparison import NOT_TOLD, TOO_FEW, Comparison, Pair
+from raidtui.results.old_new import change_text, ordered
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class _Look(NamedTuple):
+    """Shape and colour of a verdict: the two are never told apart by colour alone."""
+
+    mark: str
+    colour: int
+    filled: bool
+    words: str
+
+
+_LOOKS: Final = {
+    "better": _Look("^", 2, True, "new is better"),
+    "worse": _Look("v", 1, True, "new is worse"),
+    NOT_TOLD: _Look("o", 7, False, NOT_TOLD),
+    TOO_FEW: _Look("x", 7, True, TOO_FEW),
+}
+
+
+def _panels(comparison: Comparison) -> list[Panel]:
+    """Return a panel for each workload with a change."""
+    found = []
+    for workload in comparison.workloads:
+        pairs = ordered([pair for pair in comparison.pairs if pair.workload == workload])
+        if all(pair.change is None for pair in pairs):
+            continue
+        for title, part in in_parts(f"{short(workload, 30)}: change", pairs):
+            words = [f"{change_text(pair.change)} {pair.way or pair.verdict or pair.why}" for pair in part]
+            about = "; ".join(f"{short(pair.layout)} {said}" for pair, said in zip(part, words, strict=True))
+            kinds = len({pair.way or pair.verdict for pair in part if pair.change is not None})
+            found.append(Panel(title, partial(_draw, part), 0.85 + 0.24 * len(part) + legend_height(kinds), about))
+    return found
+
+
+def _draw(pairs: Sequence[Pair], axes: Axes, style: Style) -> None:
+    """Draw a dot with its interval for each pair, around a line at no change; only the name of one that has no change."""
+    axes.axvline(0, color=style.ink, linewidth=1)
+    named = set()
+    for place, pair in enumerate(pairs):
+        if pair.change is None:
+            continue
+        look = _LOOKS[pair.way or pair.verdict]
+        colour = style.series[look.colour]
+        if pair.low is not None and pair.high is not None and pair.verdict != TOO_FEW:
+            ends = [pair.low * 100, pair.high * 100]
+            axes.plot(ends, [place, place], color=colour, linewidth=1.6, marker="|", markersize=6)
+        axes.plot([pair.change * 100], [place], linestyle="none", marker=look.mark, markersize=6, color=colour,
+                  markerfacecolor=colour if look.filled else style.paper,
+                  label="" if look.words in named else look.words)  # fmt: skip
+        named.add(look.words)
+    axes.set_yticks(range(len(pairs)), [_name(pair) for pair in pairs])
+    axes.set_ylim(len(pairs) - 0.4, -0.6)
+    axes.margins(x=0.12)
+    axes.locator_params(axis="x", nbins=5)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:+g} %" if value else "0 %")
+    axes.set_xlabel("new against old, with its 95 % interval")
+    axes.grid(visible=False, axis="y")
+    legend(axes)
+
+
+def _name(pair: Pair) -> str:
+    return f"{short(pair.layout, 22)}  {'✗ no number' if pair.change is None else change_text(pair.change)}"
+
+
+CHANGES: Final = Chart("changes", "Old against new", _panels)

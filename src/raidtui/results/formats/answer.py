@@ -1,0 +1,36 @@
+"""HTML of a comparison's answer: old against new, pair by pair."""
+
+from __future__ import annotations
+
+from raidtui.results.comparison import Comparison, Pair
+from raidtui.results.formats.markup import anchor, table, text, value
+from raidtui.results.old_new import HEADS, LEGEND, cells_of, ordered, verdict_lines
+
+_LOOKS = {"better": "up", "worse": "down"}
+
+
+def pairs_table(comparison: Comparison) -> str:
+    """Old against new with the answer in words and the legend; empty without pairs. The rates lead to their cells."""
+    if not comparison.pairs:
+        return ""
+    rows = [_row(comparison, pair) for pair in ordered(comparison.pairs)]
+    said = "".join(f"<li>{text(line)}</li>" for line in verdict_lines(comparison))
+    heads = [text(head) for head in HEADS]
+    shown = table(heads, rows, left=frozenset(("WORKLOAD", "VERDICT")))
+    return f'<ul class="notes">{said}</ul>{shown}<p>{text(LEGEND)}.</p>'
+
+
+def _row(comparison: Comparison, pair: Pair) -> str:
+    layout, workload, old, new, change, inside, rounds, p, verdict = map(text, cells_of(pair))
+    numbers = {row.label: number for number, row in enumerate(comparison.rows)}
+    column = comparison.workloads.index(pair.workload)
+    rates = []
+    for rate, words, label in ((pair.old, old, pair.labels[0]), (pair.new, new, pair.labels[1])):
+        row = numbers.get(label)
+        has_cells = row is not None and comparison.rows[row].entries[column] is not None
+        link = f'<a class="rate" href="#{anchor(row or 0, column)}">{words}</a>' if has_cells else words
+        rates.append(f"<td{value(rate)}>{link}</td>")
+    look = _LOOKS.get(pair.way, "down" if pair.change is None else "muted")
+    return (f'<tr><th scope="row">{layout}</th><td class="text">{workload}</td>{"".join(rates)}'
+            f'<td{value(pair.change)}><span class="{look}">{change}</span></td><td>{inside}</td><td>{rounds}</td>'
+            f'<td{value(pair.p)}>{p}</td><td class="text"><span class="{look}">{verdict}</span></td></tr>')  # fmt: skip
