@@ -148,7 +148,7 @@ def _status(args: argparse.Namespace) -> int:
     names = [args.name] if args.name else lab_names()
     found = [status for name in names if (status := life.status(name)) is not None]
     if args.json:
-        print(json.dumps({"schema": "raidtui.labs/1", "labs": [msgspec.to_builtins(status) for status in found]}, indent=2))
+        print(json.dumps(msgspec.to_builtins(life.Labs("raidtui.labs/1", tuple(found))), indent=2))
         return int(Exit.DONE)
     if not found:
         _say("no lab" if not args.name else f"no lab {args.name}")
@@ -164,9 +164,9 @@ def _print_status(status: LabStatus) -> None:
     cpus = f"{status.cpus} CPU{'s' * (status.cpus != 1)}"
     print(f"{status.name}: {what}, {status.accel}, {cpus}, pid {status.pid or '-'}, ssh port {status.port or '-'}")
     for disk in status.disks:
-        size = size_text(float(str(disk["size_bytes"])))
-        where = "" if disk["plugged"] else "  (not plugged in)"
-        print(f"  {disk['serial']:<20}  {disk['kind']:<4}  {size:>8}  {disk['sector_bytes']}-byte sectors{where}")
+        size = size_text(disk.size_bytes)
+        where = "" if disk.plugged else "  (not plugged in)"
+        print(f"  {disk.serial:<20}  {disk.kind:<4}  {size:>8}  {disk.sector_bytes}-byte sectors{where}")
 
 
 def _shell(args: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from raidtui.foreign.sources import Source
 from raidtui.front.files import read_bytes, table_file
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit
-from raidtui.model.table import Finding, Table
+from raidtui.model.table import Finding, Findings, Table
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,8 +37,8 @@ def run(args: Namespace) -> int:
     several = len(found) > 1
     if args.json:
         named = [(name, finding) for name, findings in found.items() for finding in findings]
-        listed = [plain(_of_file(finding, name) if several else finding) for name, finding in named]
-        print_json({"schema": "raidtui.findings/1", "findings": listed})
+        listed = tuple(_of_file(finding, name) if several else finding for name, finding in named)
+        print_json(plain(Findings("raidtui.findings/1", listed)))
     else:
         for name, findings in found.items():
             _show(args, name, findings, len(tables[name].figures))

@@ -33,12 +33,12 @@ COMMANDS = {
     "compare": "compare layouts × workloads of results, as a table, web page, workbook, charts or data",
     "import": "convert fio job files and results of other tools to scenarios, results or tables",
     "explain": "explain a problem code and the way out",
-    "schema": "print the JSON Schema of a scenario, a result or a table",
+    "schema": "list or print the JSON Schemas of files and of what is printed with --json",
     "lab": "run a throwaway storage server in a virtual machine",
 }
 
 _MODULES = {
-    "scenarios": "scenarios", "kinds": "scenarios", "schema": "scenarios",
+    "scenarios": "scenarios", "kinds": "scenarios", "schema": "schemas",
     "runs": "runs", "attach": "runs", "cancel": "runs", "recover": "runs",
     "results": "results", "show": "results", "open": "results", "compare": "results",
     "disks": "server", "doctor": "server", "plan": "plan", "preview": "plan",

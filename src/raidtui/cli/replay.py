@@ -18,13 +18,13 @@ from raidtui.cli.screen import connect, console, json_text, print_json
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.files import check_output, save
 from raidtui.front.follow import Back, Ended, Follower, Lost, start
-from raidtui.front.phrases import looks_line, problems_document, sentence
+from raidtui.front.phrases import PROBLEMS_SCHEMA, looks_line, sentence
 from raidtui.front.plan import check_consent
 from raidtui.front.progress import RunView, advance
 from raidtui.model.convert import plain
 from raidtui.model.event import CellDone, Record
 from raidtui.model.plan import Plan
-from raidtui.model.problem import Exit, ProblemError, Refusal
+from raidtui.model.problem import Exit, ProblemError, Problems, Refusal
 from raidtui.model.protocol import RunInfo
 from raidtui.model.refusals import RUN_INTERRUPTED
 from raidtui.model.result import Cell
@@ -36,6 +36,21 @@ CONSENT: Final = Refusal(
     "touched.",
     "Use the command line that `raidtui plan` prints.",
 )
+
+
+class Consent(Problems, frozen=True):
+    """Output of `raidtui replay --json` when --erase is missing."""
+
+    plan: Plan
+    command: str
+    """Command line that runs the plan, with consent to erase its disks."""
+
+
+class StartedRun(msgspec.Struct, frozen=True):
+    """Output of `raidtui replay --detach --json`."""
+
+    schema: str
+    run: str
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -81,7 +96,7 @@ def _ask_for_consent(plan: Plan, args: Namespace) -> int:
         exit=Exit.REFUSED,
     )
     if args.json:
-        print(json_text({**problems_document([problem]), "plan": plain(plan), "command": line}))
+        print(json_text(plain(Consent(PROBLEMS_SCHEMA, problem.exit, (problem,), plan, line))))
     else:
         print("\n".join(plan_lines(plan)))
         if looked := looks_line(plan):
@@ -94,7 +109,7 @@ def _ask_for_consent(plan: Plan, args: Namespace) -> int:
 
 def _detach(args: Namespace, run: str) -> int:
     if args.json:
-        print_json({"schema": "raidtui.started/1", "run": run})
+        print_json(plain(StartedRun("raidtui.started/1", run)))
     else:
         print(run)
     print(goodbye(args, run), file=sys.stderr)

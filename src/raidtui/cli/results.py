@@ -10,6 +10,8 @@ from itertools import chain
 from pathlib import Path, PurePath
 from typing import Final
 
+import msgspec
+
 from raidtui.base.files import is_there
 from raidtui.base.text import clean, named, plural
 from raidtui.cli.report import show_comparison, show_result
@@ -22,12 +24,13 @@ from raidtui.front.library import export, found_results, library
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.refusals import BAD_CONDITION, FILE, NO_TERMINAL, OUTPUT, UNKNOWN_NAME
-from raidtui.model.result import Result
+from raidtui.model.result import Ranked, Result
 from raidtui.results.charts import CHARTS
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.comparison import Comparison, without_cells
 from raidtui.results.extract import Extract, extract
 from raidtui.results.formats import FORMATS, Format
+from raidtui.results.formats.text import SCHEMA
 from raidtui.results.library import Known
 from raidtui.results.load import NOT_A_RESULT, read_result
 from raidtui.results.old_new import failing, parse_condition
@@ -48,6 +51,41 @@ NOTHING_GIVEN: Final = Refusal(
 _MOST = 100
 
 
+class KeptResult(msgspec.Struct, frozen=True):
+    """One result file of this machine."""
+
+    path: str
+    run: str
+    scenario: str
+    title: str
+    host: str
+    started: str
+    cells: int
+    valid: int
+    exit: int | None
+    rehearsal: bool
+    complete: bool
+    problem: str
+    """Reason why the file cannot be read; empty if it can."""
+
+
+class KeptResults(msgspec.Struct, frozen=True):
+    """Output of `raidtui results --json`."""
+
+    schema: str
+    results: tuple[KeptResult, ...]
+    """The newest first."""
+
+
+class ShownResult(Comparison, frozen=True, kw_only=True):
+    """Output of `raidtui show --json`: layouts × workloads of one result, without the cells."""
+
+    schema: str
+    run: str
+    ranking: tuple[Ranked, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Only of a result whose policy asks for a ranking."""
+
+
 def add_results_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("words", metavar="WORD", nargs="*", help="text to find in name, title, server, date, layouts, "
                         "workloads, kernel or disks")  # fmt: skip
@@ -64,15 +102,15 @@ def results_command(args: Namespace) -> int:
     with library(folder) as known:
         found = known.search(" ".join(args.words))
     if args.json:
-        print_json({"schema": "raidtui.results/1", "results": [_document(one) for one in found]})
+        print_json(plain(KeptResults("raidtui.results/1", tuple(map(_kept, found)))))
         return 0
     _show(args, found if args.all else found[:_MOST], len(found))
     return 0
 
 
-def _document(one: Known) -> dict[str, object]:
-    flags = {"rehearsal": bool(one.rehearsal), "complete": bool(one.complete)}
-    return {**one._asdict(), "path": str(one.path), **flags}
+def _kept(one: Known) -> KeptResult:
+    return KeptResult(str(one.path), one.run, one.scenario, one.title, one.host, one.started, one.cells, one.valid,
+                      one.exit, bool(one.rehearsal), bool(one.complete), one.problem)  # fmt: skip
 
 
 def _show(args: Namespace, shown: list[Known], count: int) -> None:
@@ -108,7 +146,7 @@ def show_command(args: Namespace) -> int:
     check_baseline(comparison, args.baseline)
     if args.json:
         ranking = {"ranking": plain(result.ranking)} if result.ranking else {}
-        print_json({"schema": "raidtui.comparison/1", "run": result.run, **plain(without_cells(comparison)), **ranking})
+        print_json({"schema": SCHEMA, "run": result.run, **plain(without_cells(comparison)), **ranking})
     else:
         show_result(result, comparison, console(args))
     return 0

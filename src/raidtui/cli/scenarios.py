@@ -1,14 +1,17 @@
-"""`raidtui scenarios`, `kinds` and `schema`: shipped scenarios, and everything that a scenario may contain."""
+"""`raidtui scenarios` and `kinds`: shipped scenarios, and everything that a scenario may contain."""
 
 from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from raidtui.cli.screen import add_json_argument, connect, console, indented, print_json, show_or_json, table, text
 from raidtui.front.files import read_bytes, shipped
+from raidtui.model.convert import plain
 from raidtui.model.describe import Field, Kind, Kinds, Preset
 from raidtui.model.jsonio import read_json
 from raidtui.model.problem import Refusal, fail
@@ -24,22 +27,37 @@ NO_KIND: Final = Refusal(
 )
 
 
+class ShippedScenario(msgspec.Struct, frozen=True):
+    name: str
+    title: str
+    roles: dict[str, int]
+    """Number of disks of each role."""
+    layouts: tuple[str, ...]
+    workloads: tuple[str, ...]
+
+
+class ShippedScenarios(msgspec.Struct, frozen=True):
+    """Output of `raidtui scenarios --json`."""
+
+    schema: str
+    scenarios: tuple[ShippedScenario, ...]
+
+
 def scenarios_command(args: Namespace) -> int:
     """Print name, number of disks and title of each scenario."""
-    found: list[dict[str, Any]] = []
+    found: list[ShippedScenario] = []
     for name, path in shipped():
         value = read_json(read_bytes(str(path)))
         disks = {role: entry["count"] for role, entry in value["roles"].items()}
-        found.append({"name": name, "title": value.get("title", ""), "roles": disks,
-                      "layouts": list(value["layouts"]), "workloads": list(value["workloads"])})  # fmt: skip
+        found.append(ShippedScenario(name, value.get("title", ""), disks, (*value["layouts"],), (*value["workloads"],)))
     if args.json:
-        print_json({"schema": "raidtui.scenarios/1", "scenarios": found})
+        print_json(plain(ShippedScenarios("raidtui.scenarios/1", tuple(found))))
         return 0
     counts = ("DISKS", "LAYOUTS", "WORKLOADS")
     listing = table("SCENARIO", *counts, "TITLE", right=counts)
     for entry in found:
-        numbers = (sum(entry["roles"].values()), len(entry["layouts"]), len(entry["workloads"]))
-        listing.add_row(text(entry["name"]), *map(str, numbers), text(entry["title"]))
+        numbers = (sum(entry.roles.values()), len(entry.layouts), len(entry.workloads))
+        listing.add_row(text(entry.name), *map(str, numbers), text(entry.title))
     console(args).print(listing)
     return 0
 
@@ -124,19 +142,7 @@ def _facts(field: Field) -> Iterator[str]:
         yield f"such as {' or '.join(field.examples)}"
 
 
-def add_schema_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("of", choices=("scenario", "result", "table"), help="kind of document")
-
-
-def schema_command(args: Namespace) -> int:
-    """Print the schema."""
-    with connect(args, root=False) as engine:
-        print_json(engine.call("schema", {"of": args.of}))
-    return 0
-
-
 COMMANDS: Final = {
     "scenarios": (add_json_argument, scenarios_command),
     "kinds": (add_kinds_arguments, kinds_command),
-    "schema": (add_schema_arguments, schema_command),
 }

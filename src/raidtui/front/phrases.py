@@ -13,7 +13,7 @@ from raidtui.model.event import RunFinished, Skipped
 from raidtui.model.mark import Mark, of_weight
 from raidtui.model.measure import Direction, Sample
 from raidtui.model.plan import Plan
-from raidtui.model.problem import Exit, Problem
+from raidtui.model.problem import Exit, Problem, Problems
 from raidtui.model.result import Cell, Ranked, RankedLayout, marks_of
 from raidtui.model.units import duration_text, size_text
 from raidtui.results.rates import NOTHING, directions, iops_text, latency_text, mb_s_text, rate, rate_text, unit_of
@@ -42,7 +42,7 @@ def sentence(problem: Problem) -> str:
 
 def problems_document(problems: Sequence[Problem]) -> dict[str, object]:
     """The JSON form of problems."""
-    return {"schema": PROBLEMS_SCHEMA, "exit": problems[0].exit, "problems": plain(tuple(problems))}
+    return dict(plain(Problems(PROBLEMS_SCHEMA, problems[0].exit, tuple(problems))))
 
 
 def step_line(view: RunView) -> str:

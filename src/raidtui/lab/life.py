@@ -38,6 +38,17 @@ _LOADED_TIMEOUT_S = 180.0
 _SETTLE_TIMEOUT_S = 420.0  # fifty disks, emulated, on a machine that is busy with another lab
 
 
+class DiskStatus(msgspec.Struct, frozen=True):
+    """One disk of a lab."""
+
+    serial: str
+    kind: str
+    size_bytes: int
+    sector_bytes: int
+    model: str
+    plugged: bool
+
+
 class LabStatus(msgspec.Struct):
     """Present state of a lab."""
 
@@ -47,8 +58,15 @@ class LabStatus(msgspec.Struct):
     cpus: int
     port: int | None
     pid: int | None
-    disks: list[dict[str, object]]
+    disks: list[DiskStatus]
     folder: str
+
+
+class Labs(msgspec.Struct, frozen=True):
+    """Output of `raidtui lab status --json`."""
+
+    schema: str
+    labs: tuple[LabStatus, ...]
 
 
 @contextmanager
@@ -177,11 +195,9 @@ def status(name: str) -> LabStatus | None:
         return None
     state, pids = files.load(), files.pids()
     plugged = state.plugged if state and pids else []
-    disks: list[dict[str, object]] = [
-        {
-            "serial": disk.serial, "kind": disk.spec.kind, "size_bytes": disk.spec.size_bytes,
-            "sector_bytes": disk.spec.sector_bytes, "model": disk.model, "plugged": disk.serial in plugged,
-        }
+    disks = [
+        DiskStatus(disk.serial, disk.spec.kind, disk.spec.size_bytes, disk.spec.sector_bytes, disk.model,
+                   disk.serial in plugged)
         for disk in (state.disks if state else [])
     ]  # fmt: skip
     running = bool(pids) and state is not None and state.ready

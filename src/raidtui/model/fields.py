@@ -41,7 +41,7 @@ class _Annotation(NamedTuple):
 def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
     """Return all fields of `struct`, in order. Raises TypeError for a type that no form could show."""
     hints = get_type_hints(struct, include_extras=True)
-    helps = _docstrings(struct)
+    helps = docstrings(struct)
     return tuple(
         _of_type(
             Field(info.name, "text", helps.get(info.name, ""), info.required, None if info.required else _default(info)),
@@ -112,7 +112,7 @@ def _default(info: msgspec.structs.FieldInfo) -> Any:
     return plain(info.default if info.default is not msgspec.NODEFAULT else info.default_factory())
 
 
-def _docstrings(struct: type[msgspec.Struct]) -> dict[str, str]:
+def docstrings(struct: type[msgspec.Struct]) -> dict[str, str]:
     """Return the docstring below each field, inherited ones too."""
     found: dict[str, str] = {}
     for base in reversed(struct.__mro__):

@@ -65,6 +65,16 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     exit: int = int(Exit.BUG)
 
 
+class Problems(msgspec.Struct, frozen=True):
+    """Output of a command with --json if it fails."""
+
+    schema: str
+    """`raidtui.problems/1`"""
+    exit: int
+    """Exit code of the command."""
+    problems: tuple[Problem, ...]
+
+
 class ProblemError(Exception):
     """Carries one or more problems to the boundary that shows them."""
 

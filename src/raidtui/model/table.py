@@ -154,3 +154,11 @@ class Finding(msgspec.Struct, frozen=True):
     """Published value, in its unit."""
     computed: float | str
     """Value that follows from the other figures, in the same unit."""
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """Output of `raidtui lint --json`."""
+
+    schema: str
+    """`raidtui.findings/1`"""
+    findings: tuple[Finding, ...]
