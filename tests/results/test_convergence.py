@@ -9,7 +9,7 @@ from raidtui.model.mark import Mark
 from raidtui.model.measure import Direction, Latency, Summary
 from raidtui.model.result import Built, Pass, Steady, Tracked
 from raidtui.results.charts import courses
-from raidtui.results.charts.drawing import panel_svg
+from raidtui.results.charts.sheet import panel_svgs
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.extract import extract, point
 from raidtui.results.formats.text import table_lines
@@ -93,7 +93,7 @@ def test_every_cell_is_a_line_with_its_window() -> None:
     comparison = compare(result(*cells, again, cell("b", "w", 1)))
     (panel,) = courses.passes_panels(comparison)
     assert panel.about == "a 1, steady at 7; a 2, steady at 7; a again 1, not steady"
-    assert "steady at 7" in panel_svg(panel, 1)
+    assert "steady at 7" in next(panel_svgs([panel], 1))
     assert courses.passes_panels(compare(result(cell("a", "w", 1)))) == []
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from raidtui.results.charts.drawing import Chart, Panel, Style, in_parts, legend, legend_height, short
+from raidtui.results.charts.drawing import Chart, Panel, Style, in_parts, legend_height, short
 from raidtui.results.comparison import NOT_TOLD, TOO_FEW, Comparison, Pair
 from raidtui.results.old_new import change_text, ordered
 
@@ -42,7 +42,8 @@ def _panels(comparison: Comparison) -> list[Panel]:
             words = [f"{change_text(pair.change)} {pair.way or pair.verdict or pair.why}" for pair in part]
             about = "; ".join(f"{short(pair.layout)} {said}" for pair, said in zip(part, words, strict=True))
             kinds = len({pair.way or pair.verdict for pair in part if pair.change is not None})
-            found.append(Panel(title, partial(_draw, part), 0.85 + 0.24 * len(part) + legend_height(kinds), about))
+            height = 0.85 + 0.24 * len(part) + legend_height(kinds)
+            found.append(Panel(title, partial(_draw, part), height, about, f"change {workload}", rows=True))
     return found
 
 
@@ -69,7 +70,6 @@ def _draw(pairs: Sequence[Pair], axes: Axes, style: Style) -> None:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:+g} %" if value else "0 %")
     axes.set_xlabel("new against old, with its 95 % interval")
     axes.grid(visible=False, axis="y")
-    legend(axes)
 
 
 def _name(pair: Pair) -> str:

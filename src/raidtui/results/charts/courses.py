@@ -15,7 +15,6 @@ from raidtui.results.charts.drawing import (
     Panel,
     Style,
     by_number,
-    legend,
     numbers,
     panels_of_lines,
     places_of,
@@ -46,7 +45,7 @@ def _by_workload(
             for row, entry in comparison.measured(index)
             for label, data in lines_of(row.label, entry, unit)
         ]
-        found += panels_of_lines(f"{short(name, 40)}, {unit} by {per}", lines, draw)
+        found += panels_of_lines(f"{short(name, 40)}, {unit} by {per}", lines, draw, f"{per} {index}")
     return found
 
 
@@ -76,7 +75,6 @@ def _draw_seconds(layouts: Sequence[Line[list[tuple[bool, Points]]]], axes: Axes
     all_valid = all(valid for layout in layouts for valid, _ in layout.data)
     axes.set_xlabel("s" if all_valid else "s (dotted: not valid)")
     numbers(axes.yaxis)
-    legend(axes)
 
 
 LINES = Chart("lines", "Second by second", partial(_by_workload, per="second", lines_of=_seconds_of, draw=_draw_seconds))
@@ -140,36 +138,45 @@ _COLUMN = "util_percent"
 
 
 def _heat_map_panels(comparison: Comparison) -> list[Panel]:
-    """Return a panel for each layout and workload with series of more than one device: the first valid round."""
-    found = []
-    for row in comparison.rows:
-        for name, entry in zip(comparison.workloads, row.entries, strict=True):
-            cells = [one.cell for one in entry.points if one.cell is not None and one.valid] if entry else []
-            if cell := next((one for one in cells if len(_devices(one)) > 1), None):
-                devices = _devices(cell)
-                title = f"{short(row.label, 22)}, {short(name, 24)}"
-                about = f"busy time of {', '.join(devices)} over {cell.seconds:.0f} s"
-                found.append(Panel(title, partial(_draw_heat, cell), 0.9 + 0.2 * len(devices), about))
-    return found
+    """Return a panel for each layout and workload with series of more than one device: the first valid round.
+
+    The panels of one workload have the same time axis.
+    """
+    cells: dict[tuple[int, int], Cell] = {}
+    for number, row in enumerate(comparison.rows):
+        for index, entry in enumerate(row.entries):
+            valid = [one.cell for one in entry.points if one.cell is not None and one.valid] if entry else []
+            if cell := next((one for one in valid if len(_devices(one)) > 1), None):
+                cells[number, index] = cell
+    longest: dict[int, float] = {}
+    for (_, index), cell in cells.items():
+        longest[index] = max(longest.get(index, 0.0), cell.device_at_s[-1])
+    return [
+        _heat_panel(comparison.rows[number].label, comparison.workloads[index], cell, longest[index])
+        for (number, index), cell in cells.items()
+    ]
 
 
-def _draw_heat(cell: Cell, axes: Axes, style: Style) -> None:
+def _heat_panel(label: str, workload: str, cell: Cell, longest_s: float) -> Panel:
+    devices = _devices(cell)
+    about = f"busy time of {', '.join(devices)} over {cell.seconds:.0f} s"
+    title = f"{short(label, 22)}, {short(workload, 24)}"
+    return Panel(title, partial(_draw_heat, cell, longest_s), 0.9 + 0.2 * len(devices), about)
+
+
+def _draw_heat(cell: Cell, longest_s: float, axes: Axes, _: Style) -> None:
     devices, at_s = _devices(cell), cell.device_at_s
     values = []
     for use in devices.values():
         series = [float("nan") if value is None else value for value in use.series[_COLUMN][: len(at_s)]]
         values.append(series + [float("nan")] * (len(at_s) - len(series)))
-    mesh = axes.pcolormesh([0.0, *at_s], range(len(devices) + 1), values, vmin=0, vmax=100, cmap="cividis")
+    axes.pcolormesh([0.0, *at_s], range(len(devices) + 1), values, vmin=0, vmax=100, cmap="cividis")
     axes.set_yticks([place + 0.5 for place in range(len(devices))],
                     [f"{short(name, 12)} {short(use.role, 8)}" for name, use in devices.items()])  # fmt: skip
+    axes.set_xlim(0, longest_s)
     axes.invert_yaxis()
-    axes.set_xlabel("s")
+    axes.set_xlabel("s (dark: idle, bright: busy all the time)")
     axes.grid(visible=False)
-    figure = axes.get_figure()
-    assert figure is not None
-    bar = figure.colorbar(mesh, ax=axes, pad=0.02, fraction=0.05, ticks=[0, 50, 100])
-    bar.set_label("busy, %", color=style.muted)
-    bar.outline.set_visible(False)
 
 
 def _devices(cell: Cell) -> dict[str, DeviceUse]:

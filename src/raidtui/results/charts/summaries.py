@@ -14,7 +14,6 @@ from raidtui.results.charts.drawing import (
     Panel,
     Style,
     in_parts,
-    legend,
     legend_height,
     numbers,
     panels_of_lines,
@@ -110,7 +109,8 @@ def _latency_panels(comparison: Comparison) -> list[Panel]:
                 points = [one for one in entry.points if one.valid and direction in one.latency]
                 if points and (counts := histogram(points, direction)):
                     curves.append(Line(short(row.label), _curve(counts), places[row.label]))
-            found += panels_of_lines(f"{short(name, 36)}, latency of {direction}", curves, _draw_percentiles)
+            found += panels_of_lines(f"{short(name, 36)}, latency of {direction}", curves, _draw_percentiles,
+                                     f"latency {index}")  # fmt: skip
     return found
 
 
@@ -124,7 +124,6 @@ def _draw_percentiles(curves: Sequence[Line[Curve]], axes: Axes, style: Style) -
     axes.set_xticks(list(_TICKS), list(_TICKS.values()))
     axes.minorticks_off()
     axes.yaxis.set_major_formatter(lambda value, _: latency_text(value))
-    legend(axes)
 
 
 def _curve(counts: dict[int, int]) -> Curve:
@@ -163,7 +162,7 @@ def _roofline_panels(comparison: Comparison) -> list[Panel]:
         mine = [dot for dot in dots if dot.row in rows]
         about = f"throughput by operation size of {len(mine)} cells" + (" under the roof of the bare disks" if roof else "")
         draw = partial(_draw_roofline, comparison, mine, roof)
-        found.append(Panel(title, draw, 2.8 + legend_height(len(rows) + 1), about))
+        found.append(Panel(title, draw, 2.8 + legend_height(len(rows) + 1), about, "roofline"))
     return found
 
 
@@ -186,7 +185,6 @@ def _draw_roofline(comparison: Comparison, dots: list[Dot], roof: Roof | None, a
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
     axes.set_xlabel("bytes of the mean operation")
     axes.set_ylabel("MB/s")
-    legend(axes)
 
 
 def _dots(comparison: Comparison) -> list[Dot]:

@@ -12,7 +12,8 @@ from importlib.resources import files
 
 from raidtui.base.text import plural
 from raidtui.results.charts import CHARTS, panels_of, some_of
-from raidtui.results.charts.drawing import available, panel_svg, sheet_png, sheet_svg
+from raidtui.results.charts.figure import available
+from raidtui.results.charts.sheet import COLOUR_RULES, panel_svgs, sheet_png, sheet_svg
 from raidtui.results.comparison import TOLD, Comparison, Entry, Row
 from raidtui.results.extract import Point
 from raidtui.results.formats.answer import pairs_table
@@ -218,7 +219,7 @@ def write_html(comparison: Comparison) -> bytes:
 <meta name="generator" content="raidtui">
 <link rel="icon" href="data:,">
 <title>{title}</title>
-<style>{_file("page.css")}</style>
+<style>{_file("page.css")}{COLOUR_RULES}</style>
 </head>
 <body>
 <header><h1>{title}</h1><button type="button" class="theme" hidden>light / dark</button></header>
@@ -251,12 +252,10 @@ def _notes(comparison: Comparison) -> str:
 def _charts(comparison: Comparison) -> str:
     if not available():
         return "<p>Charts need the Python package matplotlib, which was not installed where this page was written.</p>"
-    found, number = [], 0
+    found, number = [], 1
     for chart in CHARTS.values():
-        drawn = []
-        for panel in some_of(chart, comparison):
-            number += 1
-            drawn.append(f"<figure>{panel_svg(panel, number)}</figure>")
+        drawn = [f"<figure>{svg}</figure>" for svg in panel_svgs(some_of(chart, comparison), number)]
+        number += len(drawn)
         if drawn:
             found.append(f'<h3>{chart.title}</h3><div class="charts">{"".join(drawn)}</div>')
     return "".join(found)
