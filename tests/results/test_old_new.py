@@ -11,7 +11,7 @@ from test_comparing import cell, result
 
 from raidtui.model.problem import ProblemError
 from raidtui.results.charts import CHARTS
-from raidtui.results.charts.drawing import panel_svg
+from raidtui.results.charts.sheet import panel_svgs
 from raidtui.results.compare import compare_many
 from raidtui.results.formats import FORMATS
 from raidtui.results.old_new import failing, ordered, parse_condition, verdict_lines
@@ -92,7 +92,7 @@ def test_the_page_has_the_pairs_with_links_to_their_cells():
 def test_the_chart_of_changes_has_a_line_for_each_pair_and_words_for_who_cannot_see_it():
     panel = CHARTS["changes"].panels(compare_many((OLD, NEW)))[0]
     assert "up +50 % better; down -20 % worse" in panel.about
-    drawn = panel_svg(panel, 1)
+    drawn = next(panel_svgs([panel], 1))
     for words in ("new is better", "new is worse", "not told apart", "down  -20 %", "✗ no number", "95 % interval"):
         assert f"{words}</text>" in drawn
     assert CHARTS["changes"].panels(compare_many((OLD,))) == []
