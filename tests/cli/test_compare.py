@@ -178,3 +178,15 @@ def test_a_name_that_nothing_can_be_written_to_is_refused(engine, files, tmp_pat
     (tmp_path / "file.json").write_text("{}")
     assert main(["compare", files[0], "-o", name]) == 2
     assert "[output]" in capsys.readouterr().err
+
+
+def test_a_comparison_has_every_note_that_import_prints(engine, files, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("layout,test,zone,IOPS,IOPS std\nraid5,4k read,a,1,2\nraid5,4k read,a,3,4\nraid6,4k read,b,x5,4\n")
+    notes = engine.run("import", str(table)).err.splitlines()
+    assert len(notes) == 4
+    for format in ("table", "md", "html", "json"):
+        said = "".join(engine.run("compare", files[0], str(table), "--format", format).out.split())
+        for note in notes:
+            words = "".join(note.split())
+            assert words in said.replace("&#x27;", "'").replace("&#39;", "'"), (format, note)

@@ -169,3 +169,80 @@ def test_rows_of_another_metric_belong_to_the_workload_that_they_name():
     table = read("test,raid5,raid10\n4k,100 MB/s,200 MB/s\n4k IOPS,25600,51200\n")
     assert {f.workload for f in table.figures} == {"4k"}
     assert [f.value for f in table.figures if f.metric == "iops"] == [25600, 51200]
+
+
+BESIDE = """
+IOPS std|IOPS stdev|std_iops|iops_stddev|iops_stddev_pct|IOPS sigma|IOPS RSD|IOPS CoV|IOPS MAD|IOPS IQR|IOPS variance|IOPS ±
+IOPS 95% CI|IOPS CI low|IOPS SE|IOPS jitter|IOPS Standardabweichung|IOPS Streuung|IOPS отклонение|IOPS СКО|IOPS разброс
+Écart type IOPS|IOPS desv|IOPS desvio|IOPS 标准差|IOPS 標準偏差
+bw_dev|bw_agg|Read_95tile_Latency(ms)|95%ile (ms)|p95|P95 ms|99%
+95th percentile|99.99%ile lat|Latency (90%)|Perzentil 95|95. Perzentil (ms)|Перцентиль 95|95-й перцентиль, мс|centile 95
+IOPS p5|IOPS p95|bw p10 MB/s|lower quartile IOPS|iops_samples|bw_samples|IOPS count|ops count|Total IOs
+Number of IOs|IO count|Samples|N|n|Count|Anzahl|Anzahl Messungen|Количество|Кол-во замеров|Nombre
+样本数|IOPS unit|Bandwidth unit|BW units
+IOPS/W|IOPS per watt|MB/s/W|IOPS per disk|IOPS rank|IOPS limit|rated IOPS|expected IOPS|theoretical MB/s
+lat<1ms
+lat >= 10 ms|iops_min|IOPS Minimum|IOPS Максимум|peak IOPS|IOPS first|IOPS [first]|IOPS lower bound|IOPS 最大
+""".strip().replace("\n", "|").split("|")
+
+
+@pytest.mark.parametrize("heading", BESIDE)
+def test_statistics_counts_and_units_are_no_layouts_or_workloads_in_any_language(heading):
+    table = read(f'config,test,IOPS,"{heading}",MB/s\na,4k read,402000,100,1646\nb,4k read,399000,50,1634\n')
+    assert (list(table.layouts), list(table.workloads)) == (["a", "b"], ["4k read"])
+    assert {(f.metric, f.value) for f in table.figures} == {
+        ("iops", 402000), ("bandwidth", 1646), ("iops", 399000), ("bandwidth", 1634),
+    }  # fmt: skip
+    table = read(f'test,IOPS,"{heading}",MB/s\n4k read,402000,100,1646\n4k write,399000,50,1634\n')
+    assert (list(table.layouts), list(table.workloads)) == (["t"], ["4k read", "4k write"])
+    (note,) = table.notes
+    assert repr(" ".join(heading.replace("_", " ").split())) in note
+
+
+@pytest.mark.parametrize("statistic", [
+    "std", "stdev", "min", "max", "p95", "n", "Standardabweichung", "Anzahl", "СКО", "отклонение", "мин",
+    "écart-type", "标准差",
+])  # fmt: skip
+def test_a_statistic_beside_each_layout_is_no_layout(statistic):
+    text = f"MB/s;raid0;raid0 {statistic};raid5;raid5 {statistic}\n1m read;1000;20;800;30\n"
+    table = read(text)
+    assert {f.layout: f.value for f in table.figures} == {"raid0": 1000, "raid5": 800}
+    assert {f.layout: f.value for f in read(f"MB/s;raid0;raid5;{statistic}\n1m read;1000;800;30\n").figures} == {
+        "raid0": 1000, "raid5": 800,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("mean", ["avg", "Mean", "Average", "Mittelwert", "Durchschnitt", "среднее", "moyenne", "平均"])
+def test_a_mean_of_columns_is_no_layout_and_the_mean_of_each_has_the_name_of_its_layout(mean):
+    assert {f.layout: f.value for f in read(f"MB/s;raid0;raid5;{mean}\n1m read;1000;800;900\n").figures} == {
+        "raid0": 1000, "raid5": 800,
+    }  # fmt: skip
+    table = read(f"MB/s;raid0 {mean};raid0 min;raid0 max;raid5 {mean}\n1m read;1000;900;1100;800\n")
+    assert {f.layout: f.value for f in table.figures} == {"raid0": 1000, "raid5": 800}
+    table = read(f"config;test;{mean} IOPS;max IOPS\na;4k read;402000;500000\n")
+    assert [(f.layout, f.value) for f in table.figures] == [("a", 402000)]
+
+
+@pytest.mark.parametrize("heading", ["Peak IOPS", "Disk IOPS", "Block IOPS", "network IOPS", "max. IOPS"])
+def test_a_word_that_ends_in_k_makes_no_thousands(heading):
+    assert read(f"test,{heading}\n4k read,402\n").figures[0].value == 402
+
+
+def test_a_device_and_a_depth_are_no_statistics():
+    assert list(read("test,/dev/md0 IOPS,/dev/md1 IOPS\n4k read,1,2\n").layouts) == ["dev md0", "dev md1"]
+    assert {f.layout or f.workload for f in read("MB/s,Q1,Q8\n4k read,1,2\n").figures} == {"Q1", "Q8"}
+    assert list(read("test,low load IOPS,high load IOPS\n4k read,1,2\n").layouts) == ["low load", "high load"]
+
+
+def test_percentiles_without_the_word_latency():
+    table = read("config,test,99th (us),99.9%ile (ms),Latenz 99. Perzentil (ms)\na,4k read,100,5,3\n")
+    found = [(f.statistic, f.value, f.unit) for f in table.figures]
+    assert found == [("p99", 100, "us"), ("p99.9", 5, "ms"), ("p99", 3, "ms")]
+
+
+def test_the_column_label_of_elbencho_is_the_layout():
+    table = read("label,operation,IOPS last,MiB/s last\nhdd,READ,100,40\nssd,READ,200,80\n")
+    assert {(f.layout, f.workload, f.metric): f.value for f in table.figures} == {
+        ("hdd", "READ", "iops"): 100, ("hdd", "READ", "bandwidth"): 40,
+        ("ssd", "READ", "iops"): 200, ("ssd", "READ", "bandwidth"): 80,
+    }  # fmt: skip

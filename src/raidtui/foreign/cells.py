@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -82,6 +82,21 @@ def blocks(lines: list[str], name: str) -> tuple[list[list[Row]], list[Directive
     if any(map(_COMMA.fullmatch, numbers)) and not any(map(_POINT.fullmatch, numbers)):
         found = [[row._replace(cells=tuple(map(_with_decimal_point, row.cells))) for row in block] for block in found]
     return [block for block in found if block], directives
+
+
+def even(block: Sequence[Row], name: str, note: Callable[[str], None]) -> list[Row]:
+    """The rows, each as wide as the headings; a wider one is left out, since its numbers would stand under other headings.
+
+    Raises ProblemError where most rows are wider: their headings are not what stands above them.
+    """
+    columns = len(block[0].cells)
+    wider = [row for row in block[1:] if any(row.cells[columns:])]
+    for row in wider:
+        message = f"the row has {len(row.cells)} cells, the first one of its table {columns}"
+        if 2 * len(wider) > len(block) - 1:
+            raise unreadable(f"{name}:{row.line}", message, "Every column needs a heading, and a comma in a number quotes.")
+        note(f"{name}:{row.line}: {message}; it was not read.")
+    return [Row(r.line, (*r.cells[:columns], *[""] * (columns - len(r.cells)))) for r in block if r not in wider]
 
 
 def _with_decimal_point(cell: str) -> str:

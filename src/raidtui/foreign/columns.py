@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Final
 
 from raidtui.base.text import clean
 from raidtui.foreign.cells import Row, numbers, read_cell, said_in
-from raidtui.foreign.headings import MAPPED_ROLES, Heading, rate_unit, read_heading
+from raidtui.foreign.headings import MAPPED_ROLES, Heading, rate_unit, read_heading, residual
 from raidtui.foreign.labels import read_command, read_label
+from raidtui.foreign.same_cell import with_surroundings
+from raidtui.foreign.statistic_words import is_maximum, kind_of, without_means, without_statistics
 from raidtui.model.problem import Refusal, fail
 from raidtui.model.table import TIME_UNITS
 from raidtui.results.lines import COLUMNS, VALID
@@ -36,12 +39,6 @@ _SETTING: Final = re.compile(
     r"|cores?|streams?|files?|count|number|copies|replicas?|parity|ports?|luns?|slots?|bays?|targets?|ram|memory|version)(?![a-z])",
     re.IGNORECASE,
 )
-_WHEN: Final = re.compile(r"(?:\d{4}-\d\d-\d\d.*|\d{1,2}[./]\d{1,2}[./]\d{2,4}.*|(?:[01]?\d|2[0-3]):[0-5]\d.*)?")
-"""A date or a time of day, under any name."""
-_LABELLING: Final = (
-    "layout", "setting", "workload", "block", "iodepth", "numjobs", "fsync", "round", "model", "metric", "unit", "command",
-    "baseline",
-)  # fmt: skip
 _OWN: Final = {"layout", "workload", "state", "iops_per_s", "throughput_MB_per_s"}
 """Columns of the CSV that `raidtui compare` writes; no other table has all of these."""
 _OWN_READ: Final = {
@@ -57,17 +54,43 @@ _OPERATIONS: Final = {"": "IOPS", "iops": "IOPS", "kiops": "kIOPS"}
 
 
 def columns_of(rows: Sequence[Row], mapping: Mapping[str, str]) -> dict[int, Heading]:
-    """Return the heading of each column, by index. `mapping` has headings by role."""
+    """Return the heading of each column, by index. `mapping` has roles by heading."""
     texts = rows[0].cells
     if set(texts) >= _OWN:
         known = {i: _OWN_READ.get(text, Heading("ignored", text)) for i, text in enumerate(texts) if text in COLUMNS}
         return {i: read_heading(text) for i, text in enumerate(texts)} | known
     headings = {i: read_heading(text) for i, text in enumerate(texts)}
-    found = {i: _by_cells(i, headings, rows) for i in headings}
+    found = with_surroundings({i: _by_cells(i, headings, rows) for i in headings}, rows)
     names = [i for i, heading in found.items() if heading.role in ("layout", "workload")]
     if len(names) == 1 and re.fullmatch(r"(?i)names?|labels?", texts[names[0]]) and _name_workloads(names[0], found, rows):
         found[names[0]] = found[names[0]]._replace(role="workload")
-    return found | {i: by_mapping(role, texts[i]) for i, role in mapped(texts, mapping).items()}
+    found |= {i: heading for i, heading in without_asides(found).items() if i not in (stated := mapped(texts, mapping))}
+    return found | {i: by_mapping(role, texts[i])._replace(stated=True) for i, role in stated.items()}
+
+
+def without_asides(headings: Mapping[int, Heading]) -> dict[int, Heading]:
+    """The headings; columns of deviations, counts and extremes of another column are `unread`: `IOPS min`, `raid0 std`.
+
+    A maximum that stands alone is the rate.
+    """
+
+    def same(heading: Heading, text: str) -> tuple[object, ...]:
+        return heading.role, heading.metric, heading.direction, plain(text)
+
+    found = dict(headings)
+    numbers_themselves = {
+        same(h, without_means(residual(h.text))) for h in headings.values() if kind_of(h.text) in ("", "mean")
+    }
+    for index, heading in headings.items():
+        kind = kind_of(heading.text)
+        if heading.role not in ("figure", "unknown") or heading.metric == "latency" or kind in ("", "mean"):
+            continue
+        rest = without_statistics(residual(heading.text))
+        of_another = same(heading, rest) in numbers_themselves
+        alone = heading.role == "figure" and kind == "extreme" and not rest and not is_maximum(heading.text)
+        if of_another or alone:
+            found[index] = heading._replace(role="unread")
+    return found
 
 
 def valid_rows(rows: Sequence[Row]) -> list[Row]:
@@ -112,8 +135,8 @@ def _name_workloads(index: int, headings: Mapping[int, Heading], rows: Sequence[
 
 
 def mapped(cells: Sequence[str], mapping: Mapping[str, str]) -> dict[int, str]:
-    """Return the roles of mapped columns, by index."""
-    wanted = {" ".join(heading.lower().split()): role for role, heading in mapping.items()}
+    """Return the roles of mapped columns, by index. `mapping` has roles by heading."""
+    wanted = {" ".join(heading.lower().split()): role for heading, role in mapping.items()}
     return {i: wanted[key] for i, cell in enumerate(cells) if (key := " ".join(cell.lower().split())) in wanted}
 
 
@@ -148,25 +171,31 @@ def column_mapping(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
+def named_columns(headings: Mapping[int, Heading]) -> dict[int, str]:
+    """Labels of columns of one metric for several layouts or workloads, or of metrics of unlike workloads."""
+    figures = {i: heading for i, heading in headings.items() if heading.role == "figure"}
+    roles = {heading.role for heading in headings.values()}
+    names = {i: residual(heading.text) for i, heading in figures.items()}
+    said = {name for name in names.values() if name}
+    # Under two names, the same in two units is not one number told twice.
+    several = any(
+        figures[i]._replace(text="", unit="") == figures[j]._replace(text="", unit="")
+        and (figures[i].unit == figures[j].unit or (names[i] and names[j] and plain(names[i]) != plain(names[j])))
+        for i, j in combinations(figures, 2)
+    )
+    if several or ("workload" not in roles and len({asked(name) for name in said} - {None}) > 1):
+        return {i: name for i, name in names.items() if name}
+    # One workload in several metrics, beside a column of layouts.
+    one = len(said) == 1 and "layout" in roles and not {"workload", "unknown"} & roles
+    return {i: name for i, name in names.items() if name and asked(name)} if one else {}
+
+
 def unknown_numbers(headings: Mapping[int, Heading], rows: Sequence[Row]) -> list[int]:
     """Columns of numbers under a heading that is unknown and no setting (`clients`, `cache size`)."""
     return [
         i for i, heading in headings.items()
         if i and heading.role == "unknown" and (not _SETTING.search(heading.text) or "/s" in heading.text)
         and (cells := said_in(i, rows)) and all(map(read_cell, cells))
-    ]  # fmt: skip
-
-
-def telling_apart(headings: Mapping[int, Heading], rows: Sequence[Row]) -> list[int]:
-    """Unknown columns that differ between rows of which all known labels are equal; never dates and times."""
-    known = [i for i, heading in headings.items() if heading.role in _LABELLING]
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows[1:]:
-        groups.setdefault(tuple(row.cells[i] for i in known), []).append(row)
-    return [
-        i for i, heading in headings.items()
-        if heading.role == "unknown" and not all(_WHEN.fullmatch(row.cells[i]) for row in rows[1:])
-        and any(len({row.cells[i] for row in group}) > 1 for group in groups.values())
     ]  # fmt: skip
 
 

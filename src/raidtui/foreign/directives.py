@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -23,10 +23,10 @@ _FROM_COLUMNS: Final = re.compile(r"(?: (?:bs|qd|jobs)=\S+)+$")
 
 
 def refuse_unmatched(
-    blocks: Sequence[Sequence[Row]], directives: Sequence[Directive], given: Mapping[str, str], name: str
+    blocks: Sequence[Sequence[Row]], directives: Sequence[Directive], given: Sequence[tuple[str, str]], name: str
 ) -> None:
     """Refuse unknown roles, columns and units. `given` are mappings of the command line."""
-    wanted = [(role, heading, name) for role, heading in given.items()]
+    wanted = [(role, heading, name) for role, heading in given]
     for one in directives:
         place = f"{name}:{one.line}"
         if one.word == "map" and one.subject:
@@ -36,7 +36,7 @@ def refuse_unmatched(
         elif one.word == "unit" and not one.subject and of_unit(one.text, "") is None:
             raise _no_such(place, f"{one.text!r} is no unit that is known here", ("IOPS", *RATE_UNITS, *TIME_UNITS, "%"))
     for role, heading, place in wanted:
-        if not any(mapped(block[0].cells, {role: heading}) for block in blocks):
+        if not any(mapped(block[0].cells, {heading: role}) for block in blocks):
             raise _no_such(place, f"no column is called {heading!r}", blocks[0][0].cells if blocks else ())
 
 

@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
+from raidtui.foreign.statistic_words import PERCENTILE, is_maximum, kind_alone, kind_of, without_means
 from raidtui.model.table import Metric
 
 Role = Literal[
@@ -42,6 +43,10 @@ class Heading(NamedTuple):
     """A share that is a difference: +5 % is 105 %."""
     less: bool = False
     """A change without signs, under a word for less: an overhead of 5 % is 95 %."""
+    was_unknown: bool = False
+    """The heading is not known; `--map` or other columns may give it a role."""
+    stated: bool = False
+    """The role is that of a mapping."""
 
     def percent(self, value: float) -> float:
         """Return the share as a percentage of the other layout."""
@@ -50,11 +55,11 @@ class Heading(NamedTuple):
 
 _LONGEST: Final = 400
 """Characters of a heading; longer ones are no headings."""
-_P: Final = r"p(?:99\d{1,3}|\d\d(?:[.,]\d+)?)(?!\w)"
-"""p95, p99.9 and p999; P4510 is a disk."""
 _PER_SECOND: Final = r"(?:ops|i/?os?|operations)(?:/| per )s(?:ec(?:ond)?)?"
 _LATENCY: Final = (
-    r"lat(?:ency|encies|enz|encia|ência|enza)?\b|clat|response|\bresp(?:\.|\b)|задержк|await|延迟|延遲|(?<!\w)" + _P
+    r"lat(?:ency|encies|enz|ence|encia|ência|enza)?\b|clat|response|\bresp(?:\.|\b)|antwortzeit|задержк|отклик|await|延迟|延遲|时延"
+    r"|遅延|レイテンシ|percentil|perzentil|перцентил|centile"
+    r"|(?<![\w.,])\d\d(?:[.,]\d+)?(?:th|%? ?t?ile)(?!\w)|(?<!\w)" + PERCENTILE
 )
 LABELS: Final[tuple[tuple[str, Role], ...]] = (
     (r"layouts?|names?|labels?|config(?:uration)?s?|raid(?: level| type)?|setups?|arrays?|volumes?|systems?|stacks?"
@@ -74,7 +79,9 @@ LABELS: Final[tuple[tuple[str, Role], ...]] = (
     (r"baseline|of|relative to|reference|base", "baseline"),
     (r"units?|einheit|единицы?|unité", "unit"),
     (r"metrics?|what|measure", "metric"),
-    (r"values?|median|mean|average|avg|measured|wert|messwert|ergebnis|значение|valeur", "value"),
+    (r"values?|median|mean|average|avg|measured|wert|messwert|mittelwert|durchschnitt|ergebnis|значение"
+     r"|среднее(?: значение)?|valeur"
+     r"|moyenne|平均值?|平均値", "value"),
     (r"state|status|low|high|min|max|valid|cells|reasons?|results?|notes?|comments?|remarks?|date|time ?stamp|#|no\.?|place"
      r"|where|line|source|std ?dev|ci.*|±.*|rank|verdict|p|total(?: i/?o)?|amount|transferred|run ?time|duration|elapsed"
      r"|dauer|laufzeit|длительность|durée|(?:.*\W)?(?:util(?:i[sz]ation)?|cpu|err(?:or)?|cv|usr|sys)(?:\W.*)?", "ignored"),
@@ -84,26 +91,29 @@ METRICS: Final[tuple[tuple[str, Metric | Literal["unread"]], ...]] = (
     (r"(?<!\w)tps(?!\w)", "unread"),  # transactions of a database are no operations of a disk
     (rf"(?<!\w)(?:k ?)?iops(?!\w)|(?<!\w){_PER_SECOND}(?!\w)", "iops"),
     (_LATENCY, "latency"),
-    (r"(?<!\w)(?:bw|bandwidth|throughput|transfer|speed|débit|скорость)(?!\w)", "bandwidth"),
+    (r"(?<!\w)(?:bw|bandwidth|throughput|transfer|speed|d[ée]bit|(?:daten)?durchsatz|bandbreite|(?:übertragungs|daten|lese|schreib)rate"
+     r"|velocidad|скорость|пропускная способность)(?!\w)|吞吐量?|带宽|帯域|スループット", "bandwidth"),
 )
 """Words of a metric, anywhere in a heading in lower case; a unit of a rate alone is a bandwidth too."""
-STATISTICS: Final = ((r"median", "p50"), (r"\bmax", "max"), (r"mean|avg|average", "mean"),
-                     (r"percentil|\bmin|std|dev", ""))  # fmt: skip
-"""Words of a statistic of a latency; without any it is the mean. The last ones have no place here."""
+_MEDIAN: Final = re.compile(r"median|медиан|m[ée]diane?|中位数|中央値")
 TIMES: Final = ((r"µs|μs|us(?:ec)?|microseconds?|мкс", "us"), (r"ms(?:ec)?|milliseconds?|мс", "ms"),
                 (r"ns(?:ec)?", "ns"), (r"s(?:ec)?|seconds?", "s"))  # fmt: skip
-_DIRECTIONS: Final = ((r"read|чтени|r ", "read"), (r"writ|запис|w ", "write"))
-_DEVIATION: Final = re.compile(
-    r"(?<!\w)(?:std(?: ?dev(?:iation)?)?|stdev|sd|dev(?:iation)?|variance|(?:standard )?error|cv|ci|ci ?95|σ|±)(?!\w)"
-)
-"""Words of a deviation: such a column is about the numbers of another one, and no layout or workload has its name."""
+_DIRECTIONS: Final = (
+    (r"read|rd |r |чтени|lese|lectura|lecture|leitura|lettura|读|讀", "read"),
+    (r"writ|wr |w |запис|schreib|[ée]criture|escrit|scrittura|写|寫", "write"),
+)  # fmt: skip
 _PERCENTILE: Final = re.compile(
-    rf"(?<![a-z\d])({_P})|(?<![\d.,])(\d\d(?:[.,]\d+)?) ?(?:th|%|tile|pct|percentil)|percentil\w*\W+(\d\d(?:[.,]\d+)?)"
+    rf"(?<![a-z\d])({PERCENTILE})|(?<![\d.,])(\d\d(?:[.,]\d+)?)[- ]?(?:th|%|tile|pct|й|\.? ?percentil|\.? ?perzentil)"
+    r"|(?:percentil|perzentil|перцентил|centile)\w*\W+(\d\d(?:[.,]\d+)?)"
 )
-_THOUSANDS: Final = re.compile(r"(?<![\d.])(?<!\d )k ?iops|iops\W*[\[(]\s*(?:k|×? ?1,?000|thousands?)\s*[\])]")
+_OF_OTHERS: Final = ("deviation", "percentile", "unit")
+_PERCENT_ALONE: Final = re.compile(r"\d\d(?:[.,]\d+)?\s?%")
+"""`99%`: a percentile of something."""
+_THOUSANDS: Final = re.compile(r"(?<![\w.])(?<!\d )k ?iops|iops\W*[\[(]\s*(?:k|×? ?1,?000|thousands?)\s*[\])]")
 """Behind a number, the k is that of a block size: `4k IOPS`."""
 _RATE: Final = re.compile(
-    r"(?<![A-Za-z])([kKmMgG])?(i?)(?:([bB])(?:yte)?s?|(bit)s?|(o))\s?(?(1)(?:/|per |p)?|(?:/|per |p))\s?s(?:ec(?:ond)?)?"
+    r"(?<![A-Za-z])([kKmMgG])?(i?)(?:([bB])(?:yte)?s?|(bit)s?|(o)(?!p))\s?(?(1)(?:/|per |p)?|(?:/|per |p))"
+    r"\s?s(?:ec(?:ond)?)?"
     r"(?![A-Za-z])"
 )
 """`MB/s`, `MiBps`, `Gbit/s`, `o/s`. Two bare letters are none: `bs` is a block size."""
@@ -111,6 +121,8 @@ _CYRILLIC_RATE: Final = re.compile(r"(?<!\w)([кКмМгГ])(?:и)?[бБ](?:ай
 _SIZE_AS_RATE: Final = re.compile(r"(?<![A-Za-z])([kKmMgG])(i?)[bB](?![A-Za-z])")
 _SIZE_ALONE: Final = r"[\[(]\s*[kKmMgGtT]i?[bB]\s*[\])]"
 """`(MB)` behind a word for a bandwidth."""
+_BARE_SIZE: Final = r"(?<![\w.])(?<!\d )[kKMG]i?B(?!\w)"
+"""`MB` of `Throughput MB`; that of `128 KB read` is a size."""
 
 
 @lru_cache(maxsize=4096)
@@ -123,16 +135,16 @@ def read_heading(text: str) -> Heading:
     for pattern, role in LABELS:
         if (match := re.fullmatch(pattern, lowered)) is not None:
             return Heading(role, plain, unit=(match.groupdict().get("unit") or "").removesuffix("ytes"))
-    found = read_share(plain) or _figure(plain, lowered)
+    found = (None if kind_of(plain) == "deviation" else read_share(plain)) or _figure(plain, lowered)
     direction = next((name for words, name in _DIRECTIONS if re.match(words, lowered)), "")
     return found._replace(direction=direction if found.role in ("figure", "share") else "")
 
 
 def _figure(plain: str, lowered: str) -> Heading:
     metric = next((metric for words, metric in METRICS if re.search(words, lowered)), None)
-    if metric == "unread":
-        return Heading("unread", plain)
-    if metric is not None and metric != "latency" and _DEVIATION.search(lowered):
+    kind, unit = kind_of(plain), rate_unit(plain)
+    other = kind in ("count", "derived") or (metric != "latency" and kind in _OF_OTHERS and _percentile(lowered) != "p50")
+    if metric == "unread" or (other and (metric or unit)):
         return Heading("unread", plain)
     if metric == "iops":
         return Heading("figure", plain, "iops", "kIOPS" if _THOUSANDS.search(lowered) else "IOPS")
@@ -141,19 +153,31 @@ def _figure(plain: str, lowered: str) -> Heading:
             return Heading("unread" if statistic else "ignored", plain)
         unit = next((name for words, name in TIMES if re.search(rf"(?<![a-zµμ])(?:{words})(?![a-z])", lowered)), "")
         return Heading("figure", plain, "latency", unit, statistic)
-    unit = rate_unit(plain)
     if metric == "bandwidth" and not unit and (size := _SIZE_AS_RATE.search(plain)) is not None:
         unit = f"{size.group(1).upper()}iB/s" if size.group(2) else rate_unit(f"{size.group(1)}B/s")
-    return Heading("figure", plain, "bandwidth", unit) if unit or metric else Heading("unknown", plain)
+    if unit or metric:
+        return Heading("figure", plain, "bandwidth", unit)
+    aside = bool(_PERCENT_ALONE.fullmatch(lowered) or kind_alone(plain))
+    return Heading("unread" if aside else "unknown", plain, was_unknown=True)
 
 
 def _statistic(lowered: str) -> str:
     """Return the statistic of a latency. p999 is 99.9 %: percentiles have at most three digits before the point."""
-    if (match := _PERCENTILE.search(lowered)) is not None:
-        digits = next(filter(None, match.groups())).removeprefix("p").replace(",", ".")
-        share = f"p{float(digits if '.' in digits else f'{digits[:2]}.{digits[2:]}'):g}"
-        return share if share in ("p50", "p99", "p99.9") else "other percentile"
-    return next((name for words, name in STATISTICS if re.search(words, lowered)), "mean")
+    kind, percentile = kind_of(lowered), _percentile(lowered)
+    if percentile or kind in _OF_OTHERS:
+        return percentile
+    if kind == "extreme":
+        return "max" if is_maximum(lowered) else ""
+    return "p50" if _MEDIAN.search(lowered) else "mean"
+
+
+def _percentile(lowered: str) -> str:
+    """Return `p50`, `p99`, `p99.9`, or words for another one; nothing where none is named."""
+    if (match := _PERCENTILE.search(lowered)) is None:
+        return ""
+    digits = next(filter(None, match.groups())).removeprefix("p").replace(",", ".")
+    share = f"p{float(digits if '.' in digits else f'{digits[:2]}.{digits[2:]}'):g}"
+    return share if share in ("p50", "p99", "p99.9") else "other percentile"
 
 
 def rate_unit(text: str) -> str:
@@ -171,7 +195,9 @@ def rate_unit(text: str) -> str:
 
 
 _METRIC_WORDS: Final = (
-    rf"(?i)(?<!\w)(?:{_PER_SECOND}|k ?iops|iops|tps|ops|bw|bandwidth|throughput|latency|lat|clat|avg|mean|{_P}"
+    rf"(?i)(?<!\w)(?:{_PER_SECOND}|k ?iops|iops|tps|ops|bw|bandwidth|throughput|latency|lat|clat|slat|latenz|latence"
+    rf"|(?:daten)?durchsatz|bandbreite|d[ée]bit|velocidad|скорость|пропускная способность|задержка"
+    rf"|延迟|吞吐量?|带宽|{PERCENTILE}"
     r"|[nuµm]?s|sec|usec|msec|nsec)(?!\w)"
 )
 
@@ -180,9 +206,9 @@ def residual(text: str) -> str:
     """Return a heading without metric and unit: `raid5` of `raid5 IOPS`, `4k randread` of `4k randread, MB/s`."""
     rest = " ".join(text.replace("_", " ").split())
     per_second = rf"(?i)(?<!\w){_PER_SECOND}(?!\w)"
-    for pattern in (per_second, _CYRILLIC_RATE, _RATE, _SIZE_ALONE, _METRIC_WORDS, r"[(),\[\]:;/]+"):
+    for pattern in (per_second, _CYRILLIC_RATE, _RATE, _SIZE_ALONE, _BARE_SIZE, _METRIC_WORDS, r"[(),\[\]:;/]+"):
         rest = re.sub(pattern, " ", rest)
-    return " ".join(rest.split())
+    return without_means(rest)
 
 
 _PERCENT: Final = r"(?:%|\bpct\b|percent(?!il)|\bshare\b|relative|процент)"

@@ -37,7 +37,7 @@ def extract_of(table: Table) -> Extract:
         run=table.name, points=tuple(known), scenario=table.name, title=table.title or table.source, host=table.host,
         started=table.date, layouts={key: {} for key in table.layouts},
         workloads={key: f"{table.name}: {key}" for key in dict.fromkeys(point.workload for point in known)},
-        facts={"server": table.host} if table.host else {}, imported=True, notes=tuple(notes),
+        facts={"server": table.host} if table.host else {}, imported=True, notes=(*table.notes, *notes),
     )  # fmt: skip
 
 

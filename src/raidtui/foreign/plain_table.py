@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Final
 
 from msgspec.structs import replace
@@ -20,6 +19,7 @@ from raidtui.foreign.cells import (
     Row,
     blocks,
     delimiter_of,
+    even,
     is_both,
     numbers,
     read_cell,
@@ -33,9 +33,8 @@ from raidtui.foreign.columns import (
     DISKS,
     asked,
     columns_of,
+    named_columns,
     of_unit,
-    plain,
-    telling_apart,
     told,
     unit_of,
     unknown_numbers,
@@ -45,13 +44,19 @@ from raidtui.foreign.directives import follow, refuse_unmatched
 from raidtui.foreign.headings import Heading, Role, rate_unit, read_heading, residual
 from raidtui.foreign.labels import read_label, size_bytes, whole
 from raidtui.foreign.lint.figures import likes
+from raidtui.foreign.same_cell import telling_apart, undecided, unread_words
 from raidtui.foreign.shares import owner_and_baseline, settled, workload_of_share
 from raidtui.foreign.sources import Building, TableReader, lines_of, stem, unreadable
+from raidtui.foreign.statistic_words import kind_alone, kind_of, without_means
 from raidtui.model.problem import ProblemError
 from raidtui.model.table import TIME_UNITS, UNITS_OF, Asked, Subject
 
 _WHERE_UNITS_STAND: Final = (
     "Write it into the heading (`4k read IOPS`), behind the numbers, or for all of them: `# unit: IOPS`."
+)
+_WHAT_DIFFERS: Final = (
+    "If the rows are rounds: --map 'round={0}'. If it is part of what was measured: --map 'layout={0}' or "
+    "--map 'workload={0}'. If it does not matter: --map 'ignored={0}'."
 )
 _EXPONENT: Final = re.compile(r"(?<=\d)[eE][-+]?\d+[kKMG]?$")
 _NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
@@ -78,34 +83,20 @@ def add(making: Building, text: str, name: str) -> None:
     found, directives = blocks(lines_of(text, name), name)
     settings = {d.word: d.text for d in directives if not d.subject}
     making.head |= {key: settings[key] for key in ("title", "source", "date", "host", "name") if key in settings}
-    mapping = {d.subject.lower(): d.text for d in directives if d.word == "map"} | making.mapping
+    mapping = {d.text: d.subject.lower() for d in directives if d.word == "map"}
+    mapping |= {heading: role for role, heading in making.mapping}
     refuse_unmatched(found, directives, making.mapping, name)
     layouts_before, before = set(making.layouts), len(making.figures)
     for index, block in enumerate(found):
         above = found[index - 1] if index else []
         if above and len(block[0].cells) == len(above[0].cells) and any(map(read_cell, block[0].cells[1:])):
             block.insert(0, above[0])  # the table goes on behind a blank line
-        Block(making, with_shares_apart(_even(making, block, name)), name, settings, mapping).read()
+        Block(making, with_shares_apart(even(block, name, making.note)), name, settings, mapping).read()
     making.figures[before:] = regrouped(making.figures[before:], making.workloads)
     follow(making, directives, name)
     unlike = [key for key, subject in making.layouts.items() if key not in layouts_before and not subject.like]
     for key, like in likes(unlike).items():
         making.layouts[key] = replace(making.layouts[key], like=like)
-
-
-def _even(making: Building, block: Sequence[Row], name: str) -> list[Row]:
-    """The rows, each as wide as the headings; a wider one is left out, since its numbers would stand under other headings.
-
-    Raises ProblemError where most rows are wider: their headings are not what stands above them.
-    """
-    columns = len(block[0].cells)
-    wider = [row for row in block[1:] if any(row.cells[columns:])]
-    for row in wider:
-        message = f"the row has {len(row.cells)} cells, the first one of its table {columns}"
-        if 2 * len(wider) > len(block) - 1:
-            raise unreadable(f"{name}:{row.line}", message, "Every column needs a heading, and a comma in a number quotes.")
-        making.note(f"{name}:{row.line}: {message}; it was not read.")
-    return [Row(r.line, (*r.cells[:columns], *[""] * (columns - len(r.cells)))) for r in block if r not in wider]
 
 
 class Block:
@@ -165,7 +156,8 @@ class Block:
         before = len(self._making.figures)
         self._directions = {h.direction for h in self._headings.values() if h.role == "figure"}
         self._directions |= {figure.direction for figure in self._making.figures}
-        figures = any(index and heading.role == "figure" for index, heading in self._headings.items())
+        named = bool(self._of("layout", "workload"))
+        figures = any((index or named) and heading.role == "figure" for index, heading in self._headings.items())
         labelled = self._of("layout") and self._of("workload") and self._of("share")
         shares_alone = labelled and not any(numbers(i, self._rows) for i in self._of("layout"))
         self._is_long = bool(figures or shares_alone or (self._of("value") and self._of("unit", "metric")))
@@ -190,7 +182,7 @@ class Block:
         unknown, layouts, workloads = self._of("unknown"), self._of("layout"), self._of("workload")
         if not layouts and not workloads and not unknown and not self._of("block"):
             raise unreadable(self._head, "no column says what was measured")
-        self._names = self._named_columns()
+        self._names = named_columns(self._headings)
         if self._names and not workloads and (layouts or self._tells_more(list(self._names.values()))):
             self._names_are = "workload"
         of_layouts = self._names_are == "workload"
@@ -203,10 +195,18 @@ class Block:
                 self._default_layout = self._rows[0].cells[0] or self._default_layout
         if layouts and (of_layouts or workloads):
             self._layout_columns = self._layout_columns + telling_apart(self._headings, self._rows)
-        if not self._layout_columns and workloads:
+        if self._names and not of_layouts and not layouts:
+            apart = telling_apart(self._headings, self._rows)
+            self._layout_columns = self._of("setting") + [i for i in apart if i not in self._workload_columns]
+        elif not self._layout_columns and workloads:
             self._layout_columns = unknown
         read = (*self._layout_columns, *self._workload_columns)
         self._leave_out([i for i in unknown if i not in read and numbers(i, self._rows)])
+        if (one := undecided(self._headings, self._rows, read)) is not None:
+            message = f"this row has layout and workload of line {one.first} and another {one.heading!r}"
+            raise unreadable(f"{self._name}:{one.second}", message, _WHAT_DIFFERS.format(one.heading))
+        for text in unread_words(self._headings, self._rows, read):
+            self._note(f"{text!r} differs between rows and was not read; --map layout={text} makes it part of the layout.")
         texts = [self._rows[0].cells[i] for i in self._of("figure") if i not in self._names]
         for text in dict.fromkeys(text for text in texts if texts.count(text) > 1):
             self._note(f"{texts.count(text)} columns are called {text!r}; their objects are unknown.")
@@ -216,29 +216,21 @@ class Block:
             self._note(f"column {self._rows[0].cells[index]!r} is unknown and was ignored; map it with --map.")
             self._set(index, "ignored")
 
-    def _named_columns(self) -> dict[int, str]:
-        """Labels of columns of one metric for several layouts or workloads, or of metrics of unlike workloads."""
-        figures = {i: self._headings[i] for i in self._of("figure")}
-        names = {i: residual(heading.text) for i, heading in figures.items()}
-        said = {name for name in names.values() if name}
-        # Under two names, the same in two units is not one number told twice.
-        several = any(
-            figures[i]._replace(text="", unit="") == figures[j]._replace(text="", unit="")
-            and (figures[i].unit == figures[j].unit or (names[i] and names[j] and plain(names[i]) != plain(names[j])))
-            for i, j in combinations(figures, 2)
-        )
-        if several or (not self._of("workload") and len({asked(name) for name in said} - {None}) > 1):
-            return {i: name for i, name in names.items() if name}
-        # One workload in several metrics, beside a column of layouts.
-        one = len(said) == 1 and self._of("layout") and not self._of("workload", "unknown")
-        return {i: name for i, name in names.items() if name and asked(name)} if one else {}
-
     def _arrange_wide(self) -> None:
         """The first column has the labels of the rows, the headings are those of the columns."""
         values = [i for i in self._of("unknown", "share", "layout", "workload", "value", "ignored") if i]
-        words = [i for i in values if self._headings[i].role in ("unknown", "layout", "workload") and self._has_words(i)]
+        if others := [i for i in values if not kind_of(self._headings[i].text) or self._headings[i].role == "share"]:
+            for index in set(values) - set(others):
+                if kind_alone(self._headings[index].text) or not without_means(self._headings[index].text):
+                    self._note(f"{self._headings[index].text!r} is about the columns beside it; it was not read.")
+                    values.remove(index)
+        named = [i for i in values if self._headings[i].role in ("unknown", "layout", "workload")]
+        words = self._of("setting") + [i for i in named if self._has_words(i)]
         self._measured = [i for i in values if i not in words]
-        self._names = {i: self._headings[i].text for i in self._measured if self._headings[i].role != "share"}
+        texts = {i: self._headings[i].text for i in self._measured if self._headings[i].role != "share"}
+        self._names = {i: without_means(text) if kind_of(text) == "mean" else text for i, text in texts.items()}
+        if len(set(self._names.values())) < len(texts):
+            self._names = texts
         first, names = self._headings[0], [self._headings[i].text for i in values]
         if first.role == "layout" or (first.role == "unknown" and self._tells_more(names)):
             self._names_are = "workload"
@@ -276,7 +268,7 @@ class Block:
                 self._note(f"the workload of column {heading.text!r} is unknown; it was not compared.")
                 return
         if self._names_are == "layout":
-            layout, workload = self._layout_key(name) if name else self._layout(row), self._workload(row)
+            layout, workload = self._named_layout(name, row) if name else self._layout(row), self._workload(row)
         else:
             layout, workload = self._layout(row), self._workload(row, label)
         if heading.role in ("figure", "share"):
@@ -294,7 +286,7 @@ class Block:
             return
         if layout not in self._names.values():
             self._note(f"{layout!r} of {heading.text!r} has no numbers here; it was not compared.")
-        self._put(self._layout_key(layout), self._workload(row), heading._replace(of=of), row, index)
+        self._put(self._named_layout(layout, row), self._workload(row), heading._replace(of=of), row, index)
 
     def _quantity(self, row: Row, heading: Heading, cell: Cell) -> Heading | None:
         """Metric and unit of a number whose heading does not say them. Raises ProblemError where nothing says the unit."""
@@ -321,6 +313,10 @@ class Block:
         command = self._command(row, builds=True)
         subject = Subject(like=like[:400], command=command, place=f"{self._name}:{row.line}" if command else "")
         return self._layout_key(text or self._default_layout, subject)
+
+    def _named_layout(self, name: str, row: Row) -> str:
+        """The layout of a column, with what makes the row another measurement of it."""
+        return self._layout_key(" ".join(filter(None, (name, *(row.cells[i] for i in self._layout_columns)))))
 
     def _layout_key(self, text: str, subject: Subject | None = None) -> str:
         if self._making.several and not text.startswith(stem(self._name)):

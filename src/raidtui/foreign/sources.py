@@ -99,7 +99,7 @@ class TableReader(NamedTuple):
         making = Building(self.kind, several=len(sources) > 1)
         try:
             for source in sources:
-                making.mapping = dict(source.mapping)
+                making.mapping = source.mapping
                 self.add(making, text_of(source), short_name(source.name))
             return making.finish(short_name(sources[0].name), self.title.removesuffix(", as a table"))
         except ProblemError as error:
@@ -118,7 +118,7 @@ class Building:
         self.kind = kind
         self.several = several
         """Read several files: measured objects are distinguished by the name of the file."""
-        self.mapping: dict[str, str] = {}
+        self.mapping: Sequence[tuple[str, str]] = ()
         self.head: dict[str, str] = {}
         self.notes: list[str] = []
         self.layouts: dict[str, Subject] = {}
@@ -191,8 +191,8 @@ class Building:
 
     def note(self, sentence: str) -> None:
         """Something that a reader of the table must know, once."""
-        if len(self.notes) < MAX_NOTES and sentence not in self.notes:
-            self.notes.append(clean(sentence))
+        if len(self.notes) < MAX_NOTES and (text := clean(sentence)) not in self.notes:
+            self.notes.append(text if len(self.notes) < MAX_NOTES - 1 else "There is more to note, which is left out here.")
 
     def finish(self, name: str, source: str) -> Table:
         """Raises ProblemError where nothing was found."""
