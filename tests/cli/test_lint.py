@@ -39,11 +39,46 @@ def test_what_contradicts_itself_is_told_and_the_exit_code_says_so(engine, wrong
 def test_findings_as_json(engine, wrong, right):
     said = engine.run("lint", "--json", wrong)
     (finding,) = json.loads(said.out)["findings"]
-    assert set(finding) == {"code", "where", "sentence", "published", "computed"}
+    assert {"code", "where", "sentence", "published", "computed"} <= set(finding)
     assert (finding["code"], finding["published"], finding["computed"]) == ("iops-bandwidth", 31.2, 202.528)
     assert (said.code, said.err) == (5, "")
     said = engine.run("lint", "--json", right)
     assert (said.code, json.loads(said.out)["findings"]) == (0, [])
+
+
+SLIPPED = "layout,workload,IOPS,MB/s\n" + "".join(
+    f"raid{n},rand write 4k,{iops},{iops / 256:.2f}\n" for n, iops in ((0, 51700), (5, 53400), (6, 55100))
+)
+
+
+def test_findings_of_one_kind_are_one_sentence_with_a_list_behind(engine, tmp_path):
+    (tmp_path / "slip.csv").write_text(SLIPPED)
+    said = engine.run("lint", "slip.csv")
+    assert [line.rstrip() for line in said.out.splitlines()[1:]] == [
+        "unit-slip: 3",
+        "  All 3 numbers in MB/s are MiB/s (2²⁰ bytes), not MB/s (10⁶ bytes):",
+        "    raid0, rand write 4k (slip.csv:2): 51700 IOPS of 4,096 bytes are 211.8 MB/s,",
+        "    not 201.95 MB/s.",
+        "    raid5, rand write 4k (slip.csv:3): 53400 IOPS of 4,096 bytes are 218.7 MB/s,",
+        "    not 208.59 MB/s.",
+        "    raid6, rand write 4k (slip.csv:4): 55100 IOPS of 4,096 bytes are 225.7 MB/s,",
+        "    not 215.23 MB/s.",
+        "`raidtui explain CODE` explains a code.",
+    ]
+
+
+def test_groups_stand_beside_the_findings_as_json(engine, tmp_path, wrong):
+    (tmp_path / "slip.csv").write_text(SLIPPED)
+    document = json.loads(engine.run("lint", "--json", "slip.csv").out)
+    assert len(document["findings"]) == 3
+    assert document["groups"] == [{
+        "file": "slip.csv", "code": "unit-slip",
+        "sentence": "All 3 numbers in MB/s are MiB/s (2²⁰ bytes), not MB/s (10⁶ bytes).",
+        "where": [finding["where"] for finding in document["findings"]],
+    }]  # fmt: skip
+    both = json.loads(engine.run("lint", "--json", "slip.csv", wrong).out)
+    assert [(group["file"], len(group["where"])) for group in both["groups"]] == [("slip.csv", 3), (wrong, 1)]
+    assert both["groups"][1]["sentence"] == both["findings"][3]["sentence"]
 
 
 def test_of_several_files_each_finding_names_its_file(engine, wrong, right):

@@ -154,6 +154,22 @@ class Finding(msgspec.Struct, frozen=True):
     """Published value, in its unit."""
     computed: float | str
     """Value that follows from the other figures, in the same unit."""
+    kind: str = ""
+    """Statement about all findings of its kind, in the plural: `labels say another queue depth than their commands`."""
+    evidence: str = ""
+    """The part of the sentence that is about this finding alone; empty if that is the whole sentence."""
+    among: int = 0
+    """Number of figures that were looked at for this kind, contradicted or not; 0 if they are not counted."""
+
+
+class FindingGroup(msgspec.Struct, frozen=True):
+    """All findings of one file, code and kind."""
+
+    file: str
+    code: str
+    sentence: str
+    where: tuple[str, ...]
+    """Layout, workload and place of each, in the order of the file."""
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -162,3 +178,5 @@ class Findings(msgspec.Struct, frozen=True):
     schema: str
     """`raidtui.findings/1`"""
     findings: tuple[Finding, ...]
+    groups: tuple[FindingGroup, ...]
+    """The same findings, those of one kind together."""

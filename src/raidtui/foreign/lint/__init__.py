@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from raidtui.foreign.lint.commands import check_labels, check_layouts
+from raidtui.foreign.lint.groups import Group, grouped
 from raidtui.foreign.lint.in_flight import check_in_flight
 from raidtui.foreign.lint.percents import check_claims, check_percents
 from raidtui.foreign.lint.rates import check_columns, check_rates
 from raidtui.foreign.lint.repeats import check_outliers, check_repeats
 from raidtui.model.table import Finding, Table
+
+__all__ = ["CHECKED", "Group", "grouped", "lint"]
 
 CHECKS: Final[tuple[tuple[str, Callable[[Table], Iterable[Finding]]], ...]] = (
     ("claims of the text", check_claims),

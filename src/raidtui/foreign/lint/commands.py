@@ -15,6 +15,7 @@ _WORDS: Final = {
     "pattern": "direction", "random": "order", "read_percent": "share of reads",
     "random_percent": "share of random operations",
 }  # fmt: skip
+_PLURAL: Final = {"label": "labels", "name of the job": "names of jobs"}
 _NOT_PRINTED: Final = {"fsync": "sync=", "read_percent": "rwmixread="}
 _DURABLE: Final = re.compile(r"(?<![a-z])f(?:data)?sync(?![a-z]|\s*[=:]?\s*\d)", re.IGNORECASE)
 _NOT_DURABLE: Final = re.compile(
@@ -71,7 +72,8 @@ def _compared(said: Said, done: Said, label: str, where: str, what: str) -> Iter
             continue  # the depth of all jobs together
         says, has = _text(field, published), _text(field, computed)
         sentence = f"The {what} {label!r} says {words} {says}; the command has {has}."
-        yield Finding(findings.LABEL_COMMAND.code, where, sentence, says, has)
+        kind = f"{_PLURAL[what]} say another {words} than the command"
+        yield Finding(findings.LABEL_COMMAND.code, where, sentence, says, has, kind)
 
 
 def _text(field: str, value: Any) -> str:
@@ -87,7 +89,8 @@ def _durable(label: str, command: str, where: str) -> Iterator[Finding]:
     said = _DURABLE.search(label) and not _NOT_DURABLE.search(label)
     if said and re.search(r"(?:^|[\s/])fio\s", command) and not _FLUSHES.search(command):
         sentence = f"The label {label!r} says fsync; the command has none."
-        yield Finding(findings.LABEL_COMMAND.code, where, sentence, "fsync", "none")
+        kind = "labels say fsync, and the command has none"
+        yield Finding(findings.LABEL_COMMAND.code, where, sentence, "fsync", "none", kind)
 
 
 _LEVEL: Final = r"(?:--level[= ]|mdadm\b[^;|&]*?\s(?-i:-l)\s?)(?:raid)?"
@@ -199,4 +202,5 @@ def _structure(text: str, column: int) -> str:
 
 def _differs(label: str, where: str, said: str, done: str) -> Finding:
     sentence = f"The label {label!r} says {said}; the command has {done}."
-    return Finding(findings.LABEL_COMMAND.code, where, sentence, said, done)
+    kind = "labels of layouts say something else than the command"
+    return Finding(findings.LABEL_COMMAND.code, where, sentence, said, done, kind)

@@ -77,9 +77,12 @@ def where(table: Table, figure: Figure) -> str:
     return f"{layout_label(table, figure.layout)}, {workload_label(table, figure.workload)}{again}{place}"
 
 
-def found(refusal: Refusal, table: Table, figure: Figure, sentence: str, computed: float | str) -> Finding:
+def found(
+    refusal: Refusal, table: Table, figure: Figure, sentence: str, computed: float | str,
+    kind: str, evidence: str = "", among: int = 0,
+) -> Finding:  # fmt: skip
     """A finding about one figure."""
-    return Finding(refusal.code, where(table, figure), sentence, figure.value, computed)
+    return Finding(refusal.code, where(table, figure), sentence, figure.value, computed, kind, evidence, among)
 
 
 def rounded(value: float) -> float:

@@ -13,6 +13,8 @@ from raidtui.model.table import Finding, Table
 _SLACK: Final = 0.1
 """Averages of a ramp, and latencies that begin before an operation is in flight, make up to some percent."""
 
+_KIND: Final = "latencies need more operations in flight than their workload had"
+
 
 def check_in_flight(table: Table) -> Iterator[Finding]:
     """`latency-depth`, one for each mean latency that more operations than were in flight would need.
@@ -29,7 +31,7 @@ def check_in_flight(table: Table) -> Iterator[Finding]:
                         f"{shown(iops)} with {most:,} in flight take at most {number(largest)} {latency.unit} each, "
                         f"not {shown(latency)}."
                     )
-                    yield found(findings.LATENCY_DEPTH, table, latency, sentence, rounded(largest))
+                    yield found(findings.LATENCY_DEPTH, table, latency, sentence, rounded(largest), _KIND)
 
 
 def in_flight(table: Table, workload: str) -> int:

@@ -66,7 +66,8 @@ def check_percents(table: Table) -> Iterator[Finding]:
             explained += 1
             relatives = family[figure.of, workload_label(table, figure.workload)]
             hint = _hint(table, index, figure, raws[0], relatives) if explained <= MOST_EXPLAINED else ""
-            yield found(findings.PERCENT_MISMATCH, table, figure, f"{sentence}{hint}.", round(computed, 2))
+            kind = f"percentages of {layout_label(table, figure.of)} do not follow from the numbers"
+            yield found(findings.PERCENT_MISMATCH, table, figure, f"{sentence}{hint}.", round(computed, 2), kind)
 
 
 def _shares(table: Table) -> list[Figure]:
@@ -194,9 +195,9 @@ def _broken(table: Table, claim: Claim, one: Figure, other: Figure) -> Finding |
     if max(0.0 if only == "more" else below, 0.0 if only == "less" else above) <= allowed:
         return None
     middle = change.middle
+    told = f"{shown(other)} differ by {middle:+.1f} % from {layout_label(table, one.layout)} ({shown(one)})"
+    quoted = f"“{claim.sentence}”{f' ({claim.place})' if claim.place else ''}"
     return Finding(
-        findings.CLAIM_BROKEN.code, where(table, other),
-        f"{shown(other)} differ by {middle:+.1f} % from {layout_label(table, one.layout)} ({shown(one)}); the claim is "
-        f"“{claim.sentence}”{f' ({claim.place})' if claim.place else ''}.",
-        _ALLOWED[only].format(allowed), round(middle, 2),
+        findings.CLAIM_BROKEN.code, where(table, other), f"{told}; the claim is {quoted}.",
+        _ALLOWED[only].format(allowed), round(middle, 2), f"differences break the claim {quoted}", f"{told}.",
     )  # fmt: skip

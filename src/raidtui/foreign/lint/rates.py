@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, takewhile
 from typing import Final, NamedTuple
 
+from raidtui.base.text import named
 from raidtui.foreign.lint.figures import (
     SLACK,
     STEP,
@@ -19,10 +20,12 @@ from raidtui.foreign.lint.figures import (
     found,
     implied_sizes,
     is_multiple,
+    layout_label,
     number,
     of_metric,
     rounded,
     shown,
+    workload_label,
 )
 from raidtui.foreign.published import Interval, interval, printed_interval
 from raidtui.model import findings
@@ -30,6 +33,8 @@ from raidtui.model.table import Figure, Finding, Table, Unit
 
 SLIP_SLACK: Final = 0.0055
 """A slip is exact: only rounding and little else may lie between the number and what it should be."""
+CONTRADICTED: Final = "numbers contradict those beside them"
+_MOST_NAMES: Final = 4
 MOST_SIZES: Final = 3
 """Request sizes of one line: of reads, of writes and of what is discarded."""
 
@@ -41,6 +46,12 @@ class Slip(NamedTuple):
     words: str
     units: tuple[str, ...] = ()
     """Published units that the words are about; empty for any."""
+
+    def kind(self, of: str) -> str:
+        """Return the words for all numbers `of` a unit and place: `MB/s of rand-read`."""
+        if self.words.startswith("it is "):
+            return f"numbers in {of} are {self.words.removeprefix('it is ')}"
+        return f"numbers in {of} slipped: {self.words}"
 
 
 SLIPS: Final = (
@@ -68,19 +79,64 @@ def check_rates(table: Table) -> Iterator[Finding]:
     """`iops-bandwidth` and `unit-slip`, one for each bandwidth that contradicts its cell."""
     sizes = {key: block_sizes(table, key) for key in table.workloads}
     implied = implied_sizes(table, sizes)
+    judged: list[tuple[Figure, Judged]] = []
     for key, figures in by_cell(table).items():
         blocks = sizes.get(key.workload) or ((implied[key],) if key in implied else ())
         for bandwidth in of_metric(figures, "bandwidth"):
             why = ", like all others of their kind," if key in implied else ""
-            yield from _contradicted(table, figures, bandwidth, blocks, why)
+            judged += ((bandwidth, one) for one in _contradicted(table, figures, bandwidth, blocks, why))
+    yield from _told(table, judged)
     yield from _request_sizes(table)
     yield from _one_at_a_time(table)
 
 
+class Judged(NamedTuple):
+    """A bandwidth that differs from what follows from other numbers."""
+
+    sentence: str
+    expected: float
+    """In the unit of the bandwidth."""
+    slip: Slip | None
+
+
+def _told(table: Table, judged: Iterable[tuple[Figure, Judged]]) -> Iterator[Finding]:
+    """Yield the findings. Those of one slip have one kind, which says where all numbers slipped."""
+    slipped: dict[tuple[str, str], list[Figure]] = {}
+    judged = list(judged)
+    for figure, one in judged:
+        if one.slip is not None:
+            slipped.setdefault((one.slip.words, figure.unit), []).append(figure)
+    scopes = {key: _scope(table, figures) for key, figures in slipped.items()}
+    for figure, one in judged:
+        if one.slip is None:
+            yield found(findings.IOPS_BANDWIDTH, table, figure, f"{one.sentence}.", one.expected, CONTRADICTED)
+        else:
+            where, among = scopes[one.slip.words, figure.unit]
+            yield found(findings.UNIT_SLIP, table, figure, f"{one.sentence}: {one.slip.words}.", one.expected,
+                        one.slip.kind(figure.unit + where), f"{one.sentence}.", among)  # fmt: skip
+
+
+def _scope(table: Table, wrong: Sequence[Figure]) -> tuple[str, int]:
+    """Return the workloads, or else the layouts, whose numbers of this unit all are wrong, and the number of these.
+
+    The words are empty if all numbers of the table are, or if it is neither; then the number is that of the table.
+    """
+    column = [figure for figure in of_metric(table.figures, "bandwidth") if figure.unit == wrong[0].unit]
+    workloads, layouts = {figure.workload for figure in wrong}, {figure.layout for figure in wrong}
+    if len(wrong) < len(column):
+        if sum(figure.workload in workloads for figure in column) == len(wrong):
+            labels = dict.fromkeys(workload_label(table, figure.workload) for figure in wrong)
+            return f" of {named(list(labels), _MOST_NAMES)}", len(wrong)
+        if sum(figure.layout in layouts for figure in column) == len(wrong):
+            labels = dict.fromkeys(layout_label(table, figure.layout) for figure in wrong)
+            return f" of {named(list(labels), _MOST_NAMES)}", len(wrong)
+    return "", len(column)
+
+
 def _contradicted(
     table: Table, figures: Sequence[Figure], bandwidth: Figure, blocks: Sequence[int], why: str
-) -> Iterator[Finding]:
-    """At most one finding: by its operations, else by amount and time, else by the same rate in another unit.
+) -> Iterator[Judged]:
+    """At most one: by its operations, else by amount and time, else by the same rate in another unit.
 
     What follows from one of several (two block sizes that were said, a cell that was published twice) is right.
     """
@@ -149,7 +205,7 @@ def _stands_for(table: Table, figure: Figure) -> Interval:
     return (printed_interval(figure) if table.kind == "printed" else interval(figure)).times(factor(figure.unit))
 
 
-def _judged(table: Table, bandwidth: Figure, expected: Interval, from_what: str) -> Finding | None:
+def _judged(table: Table, bandwidth: Figure, expected: Interval, from_what: str) -> Judged | None:
     published = _stands_for(table, bandwidth)
     if published.gap(expected.widened(SLACK)) == 0:
         return None
@@ -157,8 +213,7 @@ def _judged(table: Table, bandwidth: Figure, expected: Interval, from_what: str)
     middle = expected.middle / scale
     sentence = f"{from_what} are {number(middle)} {bandwidth.unit}, not {shown(bandwidth)}"
     slip = slip_of(published.times(1 / scale), expected.times(1 / scale), bandwidth.value, bandwidth.unit)
-    kind = findings.UNIT_SLIP if slip else findings.IOPS_BANDWIDTH
-    return found(kind, table, bandwidth, f"{sentence}{': ' + slip.words if slip else ''}.", rounded(middle))
+    return Judged(sentence, rounded(middle), slip)
 
 
 def _request_sizes(table: Table) -> Iterator[Finding]:
@@ -176,7 +231,7 @@ def _request_sizes(table: Table) -> Iterator[Finding]:
             if moved.gap(expected.widened(SLACK)) > 0:
                 mean = moved.middle / done.middle / factor(size.unit)
                 sentence = f"{number(mean)} {size.unit} were moved by each operation, not {shown(size)}."
-                yield found(findings.IOPS_BANDWIDTH, table, size, sentence, rounded(mean))
+                yield found(findings.IOPS_BANDWIDTH, table, size, sentence, rounded(mean), CONTRADICTED)
 
 
 def _one_at_a_time(table: Table) -> Iterator[Finding]:
@@ -191,7 +246,7 @@ def _one_at_a_time(table: Table) -> Iterator[Finding]:
                     mean = expected.middle / factor(latency.unit)
                     each = f"{number(mean)} {latency.unit} each, not {shown(latency)}"
                     sentence = f"{shown(iops)} one after another take {each}."
-                    yield found(findings.IOPS_BANDWIDTH, table, latency, sentence, rounded(mean))
+                    yield found(findings.IOPS_BANDWIDTH, table, latency, sentence, rounded(mean), CONTRADICTED)
 
 
 def _sum(figures: Iterable[Figure]) -> Interval | None:
@@ -231,11 +286,11 @@ def check_columns(table: Table) -> Iterator[Finding]:
         for figure in _suspicious(column, right):
             if cell_of(figure) not in operations:
                 before = round(figure.value / 1.024, 6)
-                sentence = (
-                    f"{shown(figure)} are {before / 1000:g} × 1024, as are all of the largest numbers here: {larger} were "
-                    f"made {unit} by multiplying with 1024; it should be {before:,.0f} {unit}."
-                )
-                yield found(findings.UNIT_SLIP, table, figure, sentence, before)
+                how = f"{larger} were made {unit} by multiplying with 1024"
+                told, right_one = f"{shown(figure)} are {before / 1000:g} × 1024", f"it should be {before:,.0f} {unit}."
+                sentence = f"{told}, as are all of the largest numbers here: {how}; {right_one}"
+                kind = f"numbers, the largest in {unit}, are multiples of 1024: {how}"
+                yield found(findings.UNIT_SLIP, table, figure, sentence, before, kind, f"{told}; {right_one}", len(column))
 
 
 def _suspicious(column: Sequence[Figure], right: set[int]) -> list[Figure]:

@@ -47,6 +47,8 @@ MANY: Final = 3
 FINEST: Final = 1e-6
 """… unless it has more digits than any limit has."""
 
+_COPIED: Final = "numbers stand at another place, too: one of the two was copied"
+
 
 def check_repeats(table: Table) -> Iterator[Finding]:
     """Find `repeated-value` at the later of two cells. Numbers printed by a tool were not copied."""
@@ -62,8 +64,9 @@ def check_repeats(table: Table) -> Iterator[Finding]:
                 continue
             if _contradicted(table, cells, one, other) or peers.improbable(one, other):
                 said.add(id(other))
-                sentence = f"{shown(other)} stands also at {where(table, one)}: one of the two was copied."
-                yield found(findings.REPEATED_VALUE, table, other, sentence, f"equal to {where(table, one)}")
+                told = f"{shown(other)} stands also at {where(table, one)}"
+                yield found(findings.REPEATED_VALUE, table, other, f"{told}: one of the two was copied.",
+                            f"equal to {where(table, one)}", _COPIED, f"{told}.")  # fmt: skip
 
 
 def _binned(figure: Figure) -> bool:
@@ -229,8 +232,9 @@ def check_outliers(table: Table) -> Iterator[Finding]:
             slipped = any(abs(value / centre / wrong - 1) < LEAST_SHARE / 2 for wrong in _THOUSANDS)
             words = "a factor of 1000 was lost" if slipped else f"that is {(value / centre - 1) * 100:+.0f} %"
             middle = f"the median of {len(group)} like ones is {number(computed)} {figure.unit}"
-            kind = findings.UNIT_SLIP if slipped else findings.OUTLIER
-            yield found(kind, table, figure, f"{shown(figure)}, where {middle}: {words}.", rounded(computed))
+            code = findings.UNIT_SLIP if slipped else findings.OUTLIER
+            kind = "numbers of like disks lost a factor of 1000" if slipped else "numbers are far from those of like disks"
+            yield found(code, table, figure, f"{shown(figure)}, where {middle}: {words}.", rounded(computed), kind)
 
 
 def _groups(table: Table) -> Iterator[Sequence[Figure]]:
