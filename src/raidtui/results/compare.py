@@ -21,6 +21,7 @@ from raidtui.results.comparison import NOT_TOLD, TOLD, Comparison, Entry, Noted,
 from raidtui.results.extract import Extract, Point, extract
 from raidtui.results.notes import Confounder, Differences, Side, given_options, notes_on
 from raidtui.results.rates import Unit, again_label, merged_latency, rate_of, rate_text, units_of
+from raidtui.results.same_name import redefined_layouts, redefined_workloads
 
 _MANY = 500
 """Results, from which on garbage collection is suspended."""
@@ -73,8 +74,9 @@ def _compared(extracts: Sequence[Extract], baseline: str, meant: frozenset[str])
     units = units_of((draft.points for draft in drafts), workloads)
     table = _Table(extracts, drafts, workloads, units, baseline, meant)
     pairs, floors = table.noise()
+    same = (*redefined_layouts(extracts, meant), *redefined_workloads(extracts))
     return Comparison(workloads, units, tuple(table.rows(pairs, floors)), table.reference.label if table.reference else "",
-                      tuple(map(_source, extracts)), (*notes_on(extracts), *_split_workloads(loads), *table.told()),
+                      tuple(map(_source, extracts)), (*notes_on(extracts), *_split_workloads(loads), *same, *table.told()),
                       tuple(floors.values()), tuple(pairs), accounts(extracts, layouts, loads),
                       () if baseline else tuple(table.old_new(floors)))  # fmt: skip
 
@@ -246,7 +248,8 @@ class _Table:
 
     def _side(self, draft: _Draft) -> Side:
         one = self._extracts[draft.source - 1]
-        return Side(one.facts, one.layouts[draft.layout], {name: _done_with(of) for name, of in draft.points.items()})
+        return Side(one.facts, one.layouts[draft.layout], {name: _done_with(of) for name, of in draft.points.items()},
+                    draft.layout)  # fmt: skip
 
 
 def _done_with(points: Sequence[Point]) -> Mapping[str, str]:

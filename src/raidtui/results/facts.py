@@ -52,7 +52,7 @@ def given_of(scenario: Mapping[str, Any]) -> Given:
     return Given(
         str(scenario.get("name", "")),
         str(scenario.get("title", "")),
-        {name: _flat(layout) for name, layout in layouts.items()},
+        {name: flat(layout) for name, layout in layouts.items()},
         {name: _DEFINITION.encode(_as_run(workload, policy)) for name, workload in workloads.items()},
         {
             "steady state": "asked for" if policy.get("steady") is True else "not asked for",
@@ -102,7 +102,7 @@ def options_facts(options: Mapping[str, Any]) -> dict[str, str]:
     return {f"fio {key}": fact_text(value) for key, value in options.items() if key not in _OF_THE_RUN}
 
 
-def _flat(value: object, place: str = "") -> dict[str, str]:
+def flat(value: object, place: str = "") -> dict[str, str]:
     """Return options by place, with those of the layers below."""
     if isinstance(value, dict):
         parts = [(f"{place}.{key}" if place else str(key), below) for key, below in value.items()]
@@ -110,7 +110,7 @@ def _flat(value: object, place: str = "") -> dict[str, str]:
         parts = [(f"{place}[{index}]", below) for index, below in enumerate(value)]
     else:
         return {place: fact_text(value)}
-    return {name: found for part, below in parts for name, found in _flat(below, part).items()}
+    return {name: found for part, below in parts for name, found in flat(below, part).items()}
 
 
 def _section(scenario: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -34,6 +34,8 @@ class Side(NamedTuple):
     layout: Facts
     cells: Mapping[str, Facts]
     """Facts of its cells alone, by workload."""
+    name: str = ""
+    """Name of the layout in its scenario."""
 
 
 class Differences:
@@ -46,7 +48,7 @@ class Differences:
 
     def of(self, row: Side) -> tuple[Confounder, ...]:
         """Facts of a row, each once: first those of the result, then those of the layout and of its cells."""
-        key = (id(row.facts), id(row.layout), *((name, id(facts)) for name, facts in row.cells.items()))
+        key = (row.name, id(row.facts), id(row.layout), *((name, id(facts)) for name, facts in row.cells.items()))
         if key not in self._known:
             # With the row, so that what its facts are known by stays theirs.
             self._known[key] = row, self._found(row)
@@ -54,7 +56,8 @@ class Differences:
 
     def _found(self, row: Side) -> tuple[Confounder, ...]:
         base = self._baseline
-        found = list(confounders(row.facts, base.facts, row.layout, base.layout, self._meant))
+        one_name = bool(row.name) and row.name == base.name
+        found = list(confounders(row.facts, base.facts, row.layout, base.layout, self._meant, one_name=one_name))
         known = {confounder.fact for confounder in found}
         for name, facts in row.cells.items():
             for other in confounders(facts, base.cells[name], {}, {}, self._meant) if name in base.cells else ():
@@ -65,12 +68,14 @@ class Differences:
 
 
 def confounders(
-    here: Facts, there: Facts, layout: Facts, baseline: Facts, meant: frozenset[str] = frozenset()
-) -> tuple[Confounder, ...]:
+    here: Facts, there: Facts, layout: Facts, baseline: Facts, meant: frozenset[str] = frozenset(), *,
+    one_name: bool = False,
+) -> tuple[Confounder, ...]:  # fmt: skip
     """Return the unintended differences between two rows: facts of the surroundings, then options of the layouts.
 
     A layout is meant to differ in what it is: its layers and their levels; where those are the same, in one option. What
-    only one of them has is part of what it is. `meant` names facts that were meant to differ.
+    only one of them has is part of what it is. Two of one name (`one_name`) are meant to be the same layout. `meant` names
+    facts that were meant to differ.
     """
     found = []
     if here is not there and here != there:
@@ -78,7 +83,7 @@ def confounders(
         sides = [(name, here.get(name, NOT_GIVEN), there.get(name, NOT_GIVEN)) for name in names]
         found += [Confounder(*one) for one in sides if one[1] != one[2]]
     if layout and layout != baseline:
-        found += _of_layouts(tuple(layout.items()), tuple(baseline.items()))
+        found += _of_layouts(tuple(layout.items()), tuple(baseline.items()), one_name)
     return tuple(one for one in found if one.fact not in meant)
 
 
@@ -90,16 +95,17 @@ def _known(name: str, facts: Facts) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _of_layouts(given_here: _Items, given_there: _Items) -> list[Confounder]:
+def _of_layouts(given_here: _Items, given_there: _Items, one_name: bool) -> list[Confounder]:
     layout, baseline = dict(given_here), dict(given_there)
-    common = [name for name in layout if name in baseline and layout[name] != baseline[name] and not _is_place(name)]
+    common = [name for name in layout if name in baseline and layout[name] != baseline[name] and not is_place(name)]
     given = [name for name in common if not _built(name)]
-    if len(given) == 1 and not _is_kind(given[0]) and _given_names(layout) == _given_names(baseline):
+    if not one_name and len(given) == 1 and not _is_kind(given[0]) and _given_names(layout) == _given_names(baseline):
         given = []  # that one is what was meant
     # A chunk that was asked for is named once, not again as it was built.
     asked = {leaf(name) for name in layout if not _built(name)}
     built = [name for name in common if _built(name) and not _follows(name, asked)]
-    return [Confounder(name, layout[name], baseline[name]) for name in [*given, *built] if not _is_kind(name)]
+    shown = [name for name in [*given, *built] if one_name or not _is_kind(name)]
+    return [Confounder(name, layout[name], baseline[name]) for name in shown]
 
 
 def _built(name: str) -> bool:
@@ -107,7 +113,7 @@ def _built(name: str) -> bool:
 
 
 def _given_names(facts: Facts) -> set[str]:
-    return {name for name in facts if not _built(name) and not _is_place(name)}
+    return {name for name in facts if not _built(name) and not is_place(name)}
 
 
 _FROM = {"bitmap": "consistency", "consistency": "journal", "journal_mode": "consistency", "stripe_bytes": "stripe_size",
@@ -126,7 +132,7 @@ def _is_kind(name: str) -> bool:
     return name.removeprefix(AS_BUILT).rpartition(".")[2] in ("level", "type", "mode", "raid", "segtype")
 
 
-def _is_place(name: str) -> bool:
+def is_place(name: str) -> bool:
     """Devices below a layer: they have their own facts, and the name of a role tells nothing about them."""
     return re.fullmatch(r"on(\[\d+\])*", name.rpartition(".")[2]) is not None
 
@@ -192,7 +198,7 @@ def notes_on(extracts: Sequence[Extract]) -> list[str]:
             said.setdefault(sentences, []).append(number)
     several = len(extracts) > 1
     notes = [
-        (one if len(numbers) == 1 else many).replace("WHO", _who(numbers) if several else "this result", 1)
+        (one if len(numbers) == 1 else many).replace("WHO", who(numbers) if several else "this result", 1)
         for (one, many), numbers in said.items()
     ]
     return [*notes, *_twice(extracts), *_unlike(extracts)]
@@ -206,7 +212,7 @@ def _twice(extracts: Sequence[Extract]) -> Iterator[str]:
             given.setdefault(one.run, []).append(number)
     for run, numbers in given.items():
         if len(numbers) > 1:
-            yield f"{_who(numbers)} are one and the same run: {run}"
+            yield f"{who(numbers)} are one and the same run: {run}"
 
 
 def _of(one: Extract) -> Iterator[tuple[str, str]]:
@@ -243,7 +249,7 @@ def _same(sentence: str) -> tuple[str, str]:
     return sentence, sentence
 
 
-def _who(numbers: Sequence[int]) -> str:
+def who(numbers: Sequence[int]) -> str:
     """`result 3`, `results 1-4, 7`."""
     runs = []
     for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
