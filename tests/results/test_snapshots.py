@@ -14,6 +14,7 @@ from test_comparing import cell, result, slim
 from test_formats import real, two
 from test_verdicts import rounds
 
+from raidtui.model.measure import Latency
 from raidtui.model.problem import ProblemError
 from raidtui.model.result import Pass, Steady
 from raidtui.model.statistics.samples import geometric_mean
@@ -22,6 +23,7 @@ from raidtui.results.charts.sheet import panel_svgs
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.formats import FORMATS
 from raidtui.results.lines import share_interval_text
+from raidtui.results.rates import latency_text
 
 HOSTILE = "</script><script>alert(1)</script>\"'&$x^{2}$\x1b[31m\u202e=1+1"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -237,6 +239,47 @@ def test_devices_of_cells_of_one_workload_have_the_same_time_axis():
     axes = {tuple(ticks(svg, "x")) for svg in panel_svgs(panels, 1)}
     assert len(panels) > 1
     assert len(axes) == 1
+
+
+def places(drawing):
+    """The corner of each panel of a sheet."""
+    moved = [group.get("transform") for group in drawing.findall(f"{SVG}g[@transform]")]
+    return [tuple(map(float, re.findall(r"[\d.]+", one))) for one in moved]
+
+
+def test_the_latency_of_each_workload_stands_beside_its_rate_row_by_row():
+    comparison = compare_many(campaign())
+    panels = panels_of(comparison, ["bars"])
+    assert [panel.title for panel in panels] == [
+        "fsync-write-4k-t1q1, IOPS", "fsync-write-4k-t1q1, latency: dot p50, line to p99",
+        "seq-write-1m-q8, MB/s", "seq-write-1m-q8, latency: dot p50, line to p99",
+    ]  # fmt: skip
+    sheet = FORMATS["svg"].charts(comparison, ["bars"])
+    (x1, y1), (x2, y2), (x3, y3), (x4, y4) = places(ET.fromstring(sheet))
+    assert (x1, y1, x2, y2) == (x3, y1, x4, y1)
+    assert (y3, y3 > y1) == (y4, True)
+    rate, latency, *_ = panel_svgs(panels, 1)
+    names = re.compile(r' y="([\d.]+)"[^>]*>((?:raid|disk)[^<]*)</text>')
+    assert names.findall(rate) == names.findall(latency)
+    entry = comparison.rows[0].entries[0]
+    assert set(entry.latency) == {"write", "sync"}
+    for name, one in entry.latency.items():
+        words = f"{latency_text(one.p50_us)} / {latency_text(one.p99_us)}"
+        assert f">{name} {words}</text>" in latency
+        assert f"{name} p50 {latency_text(one.p50_us)}, p99 {latency_text(one.p99_us)}" in panels[1].about
+    assert FORMATS["html"].write(comparison).count(b'<div class="pair"><figure>') == 2
+
+
+def test_where_only_the_mean_latency_is_known_it_is_drawn_and_where_none_is_known_nothing_is():
+    def with_latency(latency):
+        one = cell("a", "w", 100)
+        flow = msgspec.structs.replace(one.summary.write, latency=latency)
+        return result(msgspec.structs.replace(one, summary=msgspec.structs.replace(one.summary, write=flow)))
+
+    _, mean = panels_of(compare(with_latency(Latency(mean_us=1234.0))), ["bars"])
+    assert mean.title == "w, mean latency"
+    assert ">mean 1.23 ms</text>" in next(panel_svgs([mean], 1))
+    assert len(panels_of(compare(with_latency(Latency())), ["bars"])) == 1
 
 
 def test_more_layouts_than_can_be_told_apart_are_in_panels_of_their_own_and_what_is_not_drawn_is_said():

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import MappingProxyType
 
+from raidtui.results.charts.bars import BARS
 from raidtui.results.charts.changes import CHANGES
 from raidtui.results.charts.courses import HEAT_MAP, LINES, PASSES, ROUNDS
 from raidtui.results.charts.drawing import Chart, Panel
-from raidtui.results.charts.summaries import BARS, LATENCY, ROOFLINE
+from raidtui.results.charts.summaries import LATENCY, ROOFLINE
 from raidtui.results.comparison import Comparison
 
 _ALL = (CHANGES, BARS, ROUNDS, PASSES, LATENCY, LINES, HEAT_MAP, ROOFLINE)
@@ -16,7 +17,7 @@ CHARTS = MappingProxyType({made.name: made for made in _ALL})
 """Charts by the word that names them on the command line."""
 
 _MOST_PANELS = 24
-"""Largest number of panels of one kind."""
+"""Largest number of panels of one kind; what is beside another one is not counted."""
 
 
 def panels_of(comparison: Comparison, names: Sequence[str] = ()) -> list[Panel]:
@@ -28,8 +29,11 @@ def panels_of(comparison: Comparison, names: Sequence[str] = ()) -> list[Panel]:
 def some_of(chart: Chart, comparison: Comparison) -> list[Panel]:
     """The panels of one kind, the first ones where they are very many, and then one that says so."""
     panels = chart.panels(comparison)
-    left_out = len(panels) - _MOST_PANELS
-    return [*panels[:_MOST_PANELS], _words(f"{chart.title}: {left_out} more are not drawn")] if left_out > 0 else panels
+    counted = [place for place, panel in enumerate(panels) if not panel.beside]
+    left_out = len(counted) - _MOST_PANELS
+    if left_out <= 0:
+        return panels
+    return [*panels[: counted[_MOST_PANELS]], _words(f"{chart.title}: {left_out} more are not drawn")]
 
 
 def _words(title: str) -> Panel:

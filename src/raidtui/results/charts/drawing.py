@@ -37,6 +37,8 @@ class Panel(NamedTuple):
     """Panels in sequence that have the same text here are compared with each other, and have the same axes."""
     rows: bool = False
     """Its y axis has names, one a row, and is no scale."""
+    beside: bool = False
+    """It stands right of the panel before, whose rows are its rows."""
 
 
 class Chart(NamedTuple):

@@ -31,12 +31,14 @@ POINTS = 72.0
 """Points of an inch."""
 FONT = "DejaVu Sans"
 
-_TITLE, _TICK, _NAME = 9.5, 8.5, 7.5
+_TITLE, TICK, _NAME = 9.5, 8.5, 7.5
 """Sizes of letters in points: titles, ticks and labels, names in legends."""
 _EDGE, _LABEL = 0.06, 0.17
 """Inches: empty space at the edges, and the height of a line of ticks or of the label of an axis."""
 _TICK_SPACE = 0.1
 """Inches between an axis and the names of its ticks: the tick and the space behind it."""
+_RIGHT = 0.14
+"""Inches right of the axes, at least."""
 _LOCK = Lock()
 """matplotlib's settings are the process's: one drawing at a time."""
 
@@ -87,17 +89,25 @@ def _lay_out(panel: Panel, figure: Figure, axes: Axes) -> None:
         bottom += _LABEL + (_LABEL if axes.get_xlabel() else 0.0)
     left = _EDGE
     if shown:
-        left += _TICK_SPACE + max((_inches(text, _TICK) for text in _ticks(axes.yaxis)), default=0.0)
+        left += _TICK_SPACE + max((inches_of(text, TICK) for text in _ticks(axes.yaxis)), default=0.0)
         left += _LABEL if axes.get_ylabel() else 0.0
-    right = max(0.14, *(_inches(text, _TICK) / 2 for text in _ticks(axes.xaxis)[-1:])) if shown else _EDGE
+    right = max([_RIGHT, *(inches_of(text, TICK) / 2 for text in _ticks(axes.xaxis)[-1:])]) if shown else _EDGE
     top = 0.27
     width, height = WIDTH - left - right, panel.height - bottom - top
     axes.set_position((left / WIDTH, bottom / panel.height, width / WIDTH, height / panel.height))
     # Labels have fixed places: matplotlib would measure all ticks to find them.
     axes.xaxis.set_label_coords(0.5, -(0.06 + _LABEL) / height)
+    if inches_of(axes.get_xlabel(), TICK) > width:
+        axes.xaxis.set_label_coords(1.0, -(0.06 + _LABEL) / height)
+        axes.xaxis.label.set_horizontalalignment("right")
     axes.yaxis.set_label_coords(-(left - _EDGE - 0.11) / width, 0.5)
     size = _fitting(panel.title, _TITLE, WIDTH - 2 * _EDGE, bold=True)
     figure.text(_EDGE / WIDTH, 1 - 0.17 / panel.height, panel.title, size=size, weight="bold", color=STYLE.ink)
+
+
+def width_beside(names: Sequence[str]) -> float:
+    """Return the width in inches of axes that have these names at their left."""
+    return WIDTH - _EDGE - _TICK_SPACE - max((inches_of(name, TICK) for name in names), default=0.0) - _RIGHT
 
 
 def _ticks(axis: Axis) -> list[str]:
@@ -132,11 +142,11 @@ def _legend(figure: Figure, axes: Axes) -> int:
 
 def _fitting(text: str, points: float, inches: float, *, bold: bool = False) -> float:
     """Return the size in points at which a text is no wider than this."""
-    return points * min(1.0, inches / max(_inches(text, points, bold=bold), 0.01))
+    return points * min(1.0, inches / max(inches_of(text, points, bold=bold), 0.01))
 
 
 @lru_cache(4096)
-def _inches(text: str, points: float, *, bold: bool = False) -> float:
+def inches_of(text: str, points: float, *, bold: bool = False) -> float:
     """Return the width of a text in inches."""
     font = _font(bold)
     font.set_size(points, POINTS)
@@ -181,7 +191,7 @@ def _settings(salt: str) -> Any:
         "text.parse_math": False,
         "font.family": "sans-serif",
         "font.sans-serif": [FONT],
-        "font.size": _TICK,
+        "font.size": TICK,
         "axes.edgecolor": STYLE.grid,
         "axes.labelcolor": STYLE.muted,
         "axes.facecolor": "none",

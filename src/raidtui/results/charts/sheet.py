@@ -81,13 +81,17 @@ def sheet_png(panels: Sequence[Panel]) -> bytes:
 
 def _places(panels: Sequence[Panel], per_inch: float) -> tuple[list[tuple[float, float]], float, float]:
     """Return where each panel has its upper left corner, row by row in their order, and the sheet's width and height."""
+    rows: list[list[Panel]] = []
+    for place, panel in enumerate(panels):
+        with_next = place + 1 < len(panels) and panels[place + 1].beside
+        if not rows or len(rows[-1]) + 1 + with_next > _COLUMNS:
+            rows.append([])
+        rows[-1].append(panel)
     places, y = [], 0.0
-    columns = max(1, min(_COLUMNS, len(panels)))
-    for start in range(0, len(panels), columns):
-        row = panels[start : start + columns]
+    for row in rows:
         places += [(column * WIDTH * per_inch, y * per_inch) for column in range(len(row))]
         y += max(panel.height for panel in row)
-    return places, WIDTH * columns * per_inch, y * per_inch
+    return places, WIDTH * max(map(len, rows)) * per_inch, y * per_inch
 
 
 _INHERITED = f' font-family="{FONT}, sans-serif" stroke-linejoin="round"'

@@ -1,4 +1,4 @@
-"""Charts of whole cells: layouts side by side, latency by percentile, throughput under the limit of the bare disks."""
+"""Charts of whole cells: latency by percentile, throughput under the limit of the bare disks."""
 
 from __future__ import annotations
 
@@ -15,83 +15,16 @@ from raidtui.results.charts.drawing import (
     Style,
     in_parts,
     legend_height,
-    numbers,
     panels_of_lines,
     places_of,
     short,
 )
-from raidtui.results.comparison import Comparison, Entry, Row
+from raidtui.results.comparison import Comparison, Row
 from raidtui.results.extract import Point
-from raidtui.results.lines import MARKS, share_text, state_of
-from raidtui.results.rates import SCALE, Unit, histogram, latency_text, rate_text
+from raidtui.results.rates import histogram, latency_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_MOST_BARS = 60
-
-
-def _bars_panels(comparison: Comparison) -> list[Panel]:
-    """Return a panel for each workload. Of very many layouts the first ones are shown, and the title says so."""
-    found = []
-    for index, name, unit in comparison.columns():
-        # A layout that could not be built has its place; one that was never to be measured so has none.
-        known = [(place, row) for place, row in enumerate(comparison.rows) if row.entries[index] is not None or row.failed]
-        rows, left_out = known[:_MOST_BARS], len(known[_MOST_BARS:])
-        if not any(row.entries[index] is not None for _, row in rows):
-            continue
-        title = f"{short(name, 40)}, {unit}" + (f" (and {left_out} more)" if left_out else "")
-        about = "; ".join(f"{short(row.label)} {_words(row, index, unit)}" for _, row in rows)
-        draw = partial(_draw_bars, comparison.baseline, rows, index, unit)
-        found.append(Panel(title, draw, 0.75 + 0.24 * len(rows), about))
-    return found
-
-
-def _draw_bars(
-    baseline: str, rows: Sequence[tuple[int, Row]], index: int, unit: Unit, axes: Axes, style: Style
-) -> None:
-    """Bars of layouts, which are given with their places in the comparison."""
-    scale = SCALE[unit]
-    largest = max((_reach(row.entries[index]) for _, row in rows), default=0.0) * scale or 1.0
-    for place, (of_all, row) in enumerate(rows):
-        entry = row.entries[index]
-        middle = entry.typical * scale if entry is not None and entry.typical is not None else 0.0
-        axes.barh(place, middle, height=0.66, color=style.colour(of_all))
-        if entry is not None and entry.typical is not None:
-            low, high = _interval(entry)
-            if high > low:
-                ends = [low * scale, high * scale]
-                axes.plot(ends, [place, place], color=style.ink, linewidth=1.2, marker="|", markersize=5)
-        right = max(middle, _reach(entry) * scale) + largest * 0.015
-        words = _words(row, index, unit) + ("  baseline" if row.label == baseline else "")
-        axes.text(right, place, words, va="center", fontsize=7.5, color=style.ink)
-    axes.set_yticks(range(len(rows)), [short(row.label) for _, row in rows])
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlim(0, largest * 1.32)
-    axes.locator_params(axis="x", nbins=5)
-    axes.grid(visible=False, axis="y")
-    numbers(axes.xaxis)
-
-
-def _interval(entry: Entry) -> tuple[float, float]:
-    """Return the 95 % interval if there are rounds enough for one, else the worst and the best round."""
-    if entry.valid >= 3 and entry.interval_low is not None and entry.interval_high is not None:
-        return entry.interval_low, entry.interval_high
-    return entry.low or 0.0, entry.high or 0.0
-
-
-def _reach(entry: Entry | None) -> float:
-    return max(entry.typical, _interval(entry)[1]) if entry is not None and entry.typical is not None else 0.0
-
-
-def _words(row: Row, index: int, unit: Unit) -> str:
-    entry = row.entries[index]
-    if entry is None or entry.typical is None:
-        return f"{MARKS[state_of(row, index)]} {state_of(row, index)}"
-    return f"{rate_text(entry.typical, unit)}  {share_text(entry)}".rstrip()
-
-
-BARS = Chart("bars", "Layouts side by side", _bars_panels)
 
 _TICKS = {0.5: "p50", 0.1: "p90", 0.01: "p99", 0.001: "p99.9", 0.0001: "p99.99"}
 Curve = list[tuple[float, float]]

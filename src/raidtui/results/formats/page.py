@@ -254,10 +254,16 @@ def _charts(comparison: Comparison) -> str:
         return "<p>Charts need the Python package matplotlib, which was not installed where this page was written.</p>"
     found, number = [], 1
     for chart in CHARTS.values():
-        drawn = [f"<figure>{svg}</figure>" for svg in panel_svgs(some_of(chart, comparison), number)]
-        number += len(drawn)
-        if drawn:
-            found.append(f'<h3>{chart.title}</h3><div class="charts">{"".join(drawn)}</div>')
+        panels = some_of(chart, comparison)
+        shown: list[str] = []
+        for panel, svg in zip(panels, panel_svgs(panels, number), strict=True):
+            figure = f"<figure>{svg}</figure>"
+            if panel.beside:
+                figure = f'<div class="pair">{shown.pop()}{figure}</div>'
+            shown.append(figure)
+        number += len(panels)
+        if shown:
+            found.append(f'<h3>{chart.title}</h3><div class="charts">{"".join(shown)}</div>')
     return "".join(found)
 
 
