@@ -43,7 +43,7 @@ def test_a_spread_behind_its_number_is_no_share():
 
 
 def test_a_markdown_table_is_refused_with_the_reason_of_its_reader():
-    problem = refused("MB/s\n\n| Test | raid0 | raid5 |\n|---|---|---|\n| seq read 1M | 12411.3 | 10288.7 |\n")
+    problem = refused("Results\n\n| Test | raid0 | raid5 |\n|---|---|---|\n| seq read 1M | 12411.3 | 10288.7 |\n")
     assert (problem.message, problem.place) == ("nothing says which unit 12411.3 has", "t.md:5")
 
 

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from raidtui.foreign.captions import Captions
 from raidtui.foreign.headings import TIMES, rate_unit
 from raidtui.foreign.published import Published, read_number
 from raidtui.foreign.sources import unreadable
@@ -55,13 +56,23 @@ class Cell(NamedTuple):
     unit: str
 
 
-def blocks(lines: list[str], name: str) -> tuple[list[list[Row]], list[Directive]]:
+class Table(NamedTuple):
+    """A table of a text, and the unit that the headings and sentences above it say."""
+
+    rows: list[Row]
+    unit: str
+
+
+def blocks(lines: list[str], name: str) -> tuple[list[Table], list[Directive]]:
     """Tables that blank lines part, and what lines with # say. Raises ProblemError where a row is too wide."""
     delimiter = delimiter_of(lines)
     found: list[list[Row]] = [[]]
+    units: list[str] = []
     directives: list[Directive] = []
+    captions = Captions()
     for number, line in enumerate(lines, 1):
         if line.lstrip().startswith("#"):
+            captions.say(line)
             if (match := _DIRECTIVE.fullmatch(line)) is not None:
                 word, subject, text = match.groups(default="")
                 directives.append(Directive(number, word.lower(), subject.strip(), text.strip()))
@@ -73,7 +84,11 @@ def blocks(lines: list[str], name: str) -> tuple[list[list[Row]], list[Directive
         cells = split_row(line, delimiter)
         if len(cells) > MAX_COLUMNS:
             raise unreadable(f"{name}:{number}", f"the row has {len(cells)} columns; at most {MAX_COLUMNS} are read")
+        if len(cells) == 1 and delimiter not in line and (not found[-1] or delimiter == "|"):
+            captions.say(line)
+            cells = ("",)
         if any(cells):
+            units += [captions.unit()] * (not found[-1])
             found[-1].append(Row(number, cells))
         elif found[-1]:
             found.append([])
@@ -81,7 +96,7 @@ def blocks(lines: list[str], name: str) -> tuple[list[list[Row]], list[Directive
     numbers = [match.group(1).strip() for text in texts if (match := _CELL.fullmatch(text.strip()))]
     if any(map(_COMMA.fullmatch, numbers)) and not any(map(_POINT.fullmatch, numbers)):
         found = [[row._replace(cells=tuple(map(_with_decimal_point, row.cells))) for row in block] for block in found]
-    return [block for block in found if block], directives
+    return [Table(block, unit) for block, unit in zip(filter(None, found), units, strict=True)], directives
 
 
 def even(block: Sequence[Row], name: str, note: Callable[[str], None]) -> list[Row]:

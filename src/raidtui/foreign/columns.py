@@ -8,13 +8,14 @@ from itertools import combinations
 from typing import Final
 
 from raidtui.base.text import clean
+from raidtui.foreign.amounts import with_amounts
 from raidtui.foreign.cells import Row, numbers, read_cell, said_in
-from raidtui.foreign.headings import MAPPED_ROLES, Heading, rate_unit, read_heading, residual
-from raidtui.foreign.labels import read_command, read_label
+from raidtui.foreign.headings import MAPPED_ROLES, Heading, Role, rate_unit, read_heading, residual
+from raidtui.foreign.labels import read_command, read_label, size_bytes, whole
 from raidtui.foreign.same_cell import with_surroundings
 from raidtui.foreign.statistic_words import is_maximum, kind_of, without_means, without_statistics
 from raidtui.model.problem import Refusal, fail
-from raidtui.model.table import TIME_UNITS
+from raidtui.model.table import TIME_UNITS, Asked
 from raidtui.results.lines import COLUMNS, VALID
 
 MAP: Final = Refusal(
@@ -39,6 +40,8 @@ _SETTING: Final = re.compile(
     r"|cores?|streams?|files?|count|number|copies|replicas?|parity|ports?|luns?|slots?|bays?|targets?|ram|memory|version)(?![a-z])",
     re.IGNORECASE,
 )
+BESIDE: Final[tuple[Role, ...]] = ("block", "iodepth", "numjobs", "fsync")
+"""Roles of columns that say more of a workload."""
 _OWN: Final = {"layout", "workload", "state", "iops_per_s", "throughput_MB_per_s"}
 """Columns of the CSV that `raidtui compare` writes; no other table has all of these."""
 _OWN_READ: Final = {
@@ -60,7 +63,7 @@ def columns_of(rows: Sequence[Row], mapping: Mapping[str, str]) -> dict[int, Hea
         known = {i: _OWN_READ.get(text, Heading("ignored", text)) for i, text in enumerate(texts) if text in COLUMNS}
         return {i: read_heading(text) for i, text in enumerate(texts)} | known
     headings = {i: read_heading(text) for i, text in enumerate(texts)}
-    found = with_surroundings({i: _by_cells(i, headings, rows) for i in headings}, rows)
+    found = with_amounts(with_surroundings({i: _by_cells(i, headings, rows) for i in headings}, rows), rows)
     names = [i for i, heading in found.items() if heading.role in ("layout", "workload")]
     if len(names) == 1 and re.fullmatch(r"(?i)names?|labels?", texts[names[0]]) and _name_workloads(names[0], found, rows):
         found[names[0]] = found[names[0]]._replace(role="workload")
@@ -188,6 +191,36 @@ def named_columns(headings: Mapping[int, Heading]) -> dict[int, str]:
     # One workload in several metrics, beside a column of layouts.
     one = len(said) == 1 and "layout" in roles and not {"workload", "unknown"} & roles
     return {i: name for i, name in names.items() if name and asked(name)} if one else {}
+
+
+def renamed(labels: Sequence[str], corner: str = "") -> dict[str, str]:
+    """Labels of rows that are one workload in several metrics, without the metric: `4k` for `4k IOPS` beside `4k`.
+
+    Rows of nothing but metrics are of the workload in the corner.
+    """
+    bare = {label: residual(label) for label in labels if unit_of(label)}
+    if not any(bare.values()) and len(bare) == len(set(labels)) > 1 and asked(corner) is not None:
+        return dict.fromkeys(bare, corner)
+    said = (*bare.values(), *(label for label in set(labels) if label not in bare))
+    return {label: name for label, name in bare.items() if name and said.count(name) > 1}
+
+
+def workload_of(text: str, beside: Mapping[Role, str], block_unit: str) -> tuple[str, Asked]:
+    """Return the name of a workload and its options, by its label and the columns beside it, by role."""
+    said = read_label(text)
+    block, depth, jobs, fsync = (beside[role] for role in BESIDE)
+    extra = (f"bs={block}" if said.block_bytes is None and block else "",
+             f"qd={depth}" if said.iodepth is None and depth else "",
+             f"jobs={jobs}" if said.numjobs is None and jobs else "")  # fmt: skip
+    key = " ".join(filter(None, (text, *extra))) or "workload"
+    if block.replace(".", "").isdecimal() and block_unit not in ("", "b"):
+        block += block_unit
+    return key, Asked(
+        pattern=said.pattern, random=said.random, block_bytes=said.block_bytes or size_bytes(block) or None,
+        read_percent=said.read_percent, random_percent=said.random_percent,
+        iodepth=said.iodepth or whole(depth) or None, numjobs=said.numjobs or whole(jobs) or None,
+        fsync=said.fsync if said.fsync is not None else whole(fsync) or None,
+    )  # fmt: skip
 
 
 def unknown_numbers(headings: Mapping[int, Heading], rows: Sequence[Row]) -> list[int]:

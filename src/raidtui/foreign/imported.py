@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from raidtui.base.text import named
 from raidtui.foreign.fio_reports import asked_of
 from raidtui.foreign.labels import Said, read_command, read_label
 from raidtui.foreign.lint.figures import factor, layout_label
@@ -27,12 +28,15 @@ def extract_of(table: Table) -> Extract:
     """Rates; of workloads that have none, the percentages, where all of them are of one layout."""
     cells: dict[tuple[str, str, int], list[Figure]] = {}
     for figure in table.figures:
-        if figure.metric in ("iops", "bandwidth", "latency"):
+        if figure.metric in ("iops", "bandwidth", "latency", "amount", "time"):
             cells.setdefault((figure.layout, figure.workload, figure.round), []).append(figure)
     points = [_point(table, key, figures) for key, figures in cells.items()]
     known = [point for point in points if point.iops is not None or point.bytes_per_s is not None]
     shares, notes = relative(table, {point.workload for point in known})
     known += shares
+    compared = {point.workload for point in known} | {f.workload for f in table.figures if f.metric == "share"}
+    if without := [name for name in dict.fromkeys(f.workload for f in table.figures) if name not in compared]:
+        notes.append(f"{named(without, 6)}: no rates; they are not compared")
     return Extract(
         run=table.name, points=tuple(known), scenario=table.name, title=table.title or table.source, host=table.host,
         started=table.date, layouts={key: {} for key in table.layouts},
@@ -79,10 +83,12 @@ def _with_rates(one: Extract) -> dict[str, None]:
 
 def _point(table: Table, key: tuple[str, str, int], figures: Sequence[Figure]) -> Point:
     layout, workload, round_ = key
-    asked = table.workloads[workload]
+    asked, bandwidth = table.workloads[workload], _rate(figures, "bandwidth")
+    if bandwidth is None:
+        bandwidth = _rate_of_amount(figures)
     return Point(
         id=figures[0].place or "/".join(map(str, key)), layout=layout, workload=workload, round=round_,
-        iops=_rate(figures, "iops"), bytes_per_s=_rate(figures, "bandwidth"), latency=_latencies(asked, figures),
+        iops=_rate(figures, "iops"), bytes_per_s=bandwidth, latency=_latencies(asked, figures),
         command=(asked.command,) if asked.command else (),
     )  # fmt: skip
 
@@ -96,6 +102,13 @@ def _rate(figures: Sequence[Figure], metric: str) -> float | None:
     if not first:
         return None
     return first[_TOTAL] if _TOTAL in first else sum(first.values())
+
+
+def _rate_of_amount(figures: Sequence[Figure]) -> float | None:
+    """Bytes per second of an amount and its time, where nothing says the rate itself."""
+    amount = next((f.value * factor(f.unit) for f in figures if f.metric == "amount" and f.unit != "operations"), None)
+    seconds = next((f.value * factor(f.unit) for f in figures if f.metric == "time"), None)
+    return amount / seconds if amount is not None and seconds else None
 
 
 def _latencies(asked: Asked, figures: Iterable[Figure]) -> dict[str, Latency]:

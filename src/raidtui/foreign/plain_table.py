@@ -14,6 +14,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from raidtui.foreign.captions import unit_said
 from raidtui.foreign.cells import (
     Cell,
     Row,
@@ -29,27 +30,28 @@ from raidtui.foreign.cells import (
     with_shares_apart,
 )
 from raidtui.foreign.columns import (
+    BESIDE,
     BUILDS,
     DISKS,
-    asked,
     columns_of,
     named_columns,
     of_unit,
+    renamed,
     told,
     unit_of,
     unknown_numbers,
     valid_rows,
+    workload_of,
 )
 from raidtui.foreign.directives import follow, refuse_unmatched
-from raidtui.foreign.headings import Heading, Role, rate_unit, read_heading, residual
-from raidtui.foreign.labels import read_label, size_bytes, whole
+from raidtui.foreign.headings import Heading, Role, rate_unit, read_heading
 from raidtui.foreign.lint.figures import likes
 from raidtui.foreign.same_cell import telling_apart, undecided, unread_words
 from raidtui.foreign.shares import owner_and_baseline, settled, workload_of_share
 from raidtui.foreign.sources import Building, TableReader, lines_of, stem, unreadable
 from raidtui.foreign.statistic_words import kind_alone, kind_of, without_means
 from raidtui.model.problem import ProblemError
-from raidtui.model.table import TIME_UNITS, UNITS_OF, Asked, Subject
+from raidtui.model.table import TIME_UNITS, UNITS_OF, Subject
 
 _WHERE_UNITS_STAND: Final = (
     "Write it into the heading (`4k read IOPS`), behind the numbers, or for all of them: `# unit: IOPS`."
@@ -76,6 +78,7 @@ def sniff(text: str) -> bool:
     units = any((cell := read_cell(text)) is not None and cell.unit for row in cells[1:] for text in row)
     counted = any(read_cell(text) is not None or is_both(text) for row in cells[1:] for text in row)
     said = bool(re.search(r"^\s*#\s*(?:unit:|map\s)", text, re.MULTILINE) or rate_unit(rows[0]))
+    said = said or any(unit_said(line) for line in lines if sign not in line)
     return counted and (known or units or said)
 
 
@@ -85,13 +88,14 @@ def add(making: Building, text: str, name: str) -> None:
     making.head |= {key: settings[key] for key in ("title", "source", "date", "host", "name") if key in settings}
     mapping = {d.text: d.subject.lower() for d in directives if d.word == "map"}
     mapping |= {heading: role for role, heading in making.mapping}
-    refuse_unmatched(found, directives, making.mapping, name)
+    refuse_unmatched([table.rows for table in found], directives, making.mapping, name)
     layouts_before, before = set(making.layouts), len(making.figures)
-    for index, block in enumerate(found):
-        above = found[index - 1] if index else []
+    for index, (block, unit) in enumerate(found):
+        above = found[index - 1].rows if index else []
         if above and len(block[0].cells) == len(above[0].cells) and any(map(read_cell, block[0].cells[1:])):
             block.insert(0, above[0])  # the table goes on behind a blank line
-        Block(making, with_shares_apart(even(block, name, making.note)), name, settings, mapping).read()
+        said = {"unit": unit} | settings if unit else settings
+        Block(making, with_shares_apart(even(block, name, making.note)), name, said, mapping).read()
     making.figures[before:] = regrouped(making.figures[before:], making.workloads)
     follow(making, directives, name)
     unlike = [key for key, subject in making.layouts.items() if key not in layouts_before and not subject.like]
@@ -207,6 +211,8 @@ class Block:
             raise unreadable(f"{self._name}:{one.second}", message, _WHAT_DIFFERS.format(one.heading))
         for text in unread_words(self._headings, self._rows, read):
             self._note(f"{text!r} differs between rows and was not read; --map layout={text} makes it part of the layout.")
+        if len(self._workload_columns) == 1:
+            self._renamed = renamed(self._column(self._workload_columns[0]))
         texts = [self._rows[0].cells[i] for i in self._of("figure") if i not in self._names]
         for text in dict.fromkeys(text for text in texts if texts.count(text) > 1):
             self._note(f"{texts.count(text)} columns are called {text!r}; their objects are unknown.")
@@ -237,13 +243,7 @@ class Block:
             self._layout_columns = [0, *words]
             return
         self._workload_columns = [0, *words]
-        labels = self._column(0)
-        bare = {label: residual(label) for label in labels if unit_of(label)}
-        if not any(bare.values()) and len(bare) == len(set(labels)) > 1 and asked(first.text) is not None:
-            self._renamed = dict.fromkeys(bare, first.text)  # the rows are metrics, the corner is their workload
-        else:
-            said = (*bare.values(), *(label for label in set(labels) if label not in bare))
-            self._renamed = {label: name for label, name in bare.items() if name and said.count(name) > 1}
+        self._renamed = renamed(self._column(0), first.text)
 
     def _has_words(self, index: int) -> bool:
         """Return True if a column describes its row without measuring anything."""
@@ -271,6 +271,9 @@ class Block:
             layout, workload = self._named_layout(name, row) if name else self._layout(row), self._workload(row)
         else:
             layout, workload = self._layout(row), self._workload(row, label)
+        metric = next((row.cells[i] for i in self._workload_columns if row.cells[i] in self._renamed), "")
+        if heading.role == "figure" and metric and (known := of_unit(unit_of(metric), heading.text)) is not None:
+            heading = known._replace(direction=heading.direction)
         if heading.role in ("figure", "share"):
             self._put(layout, workload, heading, row, index)
         elif (cell := read_cell(row.cells[index])) is None:
@@ -327,25 +330,11 @@ class Block:
         """The label with what columns beside it say of it."""
         texts = (self._renamed.get(row.cells[i], row.cells[i]) for i in self._workload_columns)
         text = label or " ".join(filter(None, texts))
-        said = read_label(text)
-        block, depth, jobs, fsync = (
-            next((row.cells[i] for i in self._of(role)), "") for role in ("block", "iodepth", "numjobs", "fsync")
-        )
-        extra = (f"bs={block}" if said.block_bytes is None and block else "",
-                 f"qd={depth}" if said.iodepth is None and depth else "",
-                 f"jobs={jobs}" if said.numjobs is None and jobs else "")  # fmt: skip
-        key = " ".join(filter(None, (text, *extra))) or "workload"
+        beside = {role: next((row.cells[i] for i in self._of(role)), "") for role in BESIDE}
+        key, asked_for = workload_of(text, beside, next((self._headings[i].unit for i in self._of("block")), ""))
         command, place = self._command(row, builds=False), f"{self._name}:{row.line}"
-        unit = next((self._headings[i].unit for i in self._of("block")), "")
-        if block.replace(".", "").isdecimal() and unit not in ("", "b"):
-            block += unit
-        asked_for = Asked(
-            pattern=said.pattern, random=said.random, block_bytes=said.block_bytes or size_bytes(block) or None,
-            read_percent=said.read_percent, random_percent=said.random_percent,
-            iodepth=said.iodepth or whole(depth) or None, numjobs=said.numjobs or whole(jobs) or None,
-            fsync=said.fsync if said.fsync is not None else whole(fsync) or None, command=command,
-            place=place if command else "",
-        )  # fmt: skip
+        if command:
+            asked_for = replace(asked_for, command=command, place=place)
         known = self._making.workloads.get(key)
         if known is not None and command and known.command != command:
             asked_for, key = replace(asked_for, label=key), f"{key} ({place})"
