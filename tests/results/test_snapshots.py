@@ -27,6 +27,7 @@ from raidtui.results.rates import latency_text
 
 HOSTILE = "</script><script>alert(1)</script>\"'&$x^{2}$\x1b[31m\u202e=1+1"
 SVG = "{http://www.w3.org/2000/svg}"
+CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
@@ -406,6 +407,31 @@ def test_the_workbook_has_a_chart_with_intervals_for_each_workload(book):
 def test_the_same_comparison_gives_the_same_workbook(book):
     again = zipfile.ZipFile(io.BytesIO(FORMATS["xlsx"].write(compare_many(campaign()))))
     assert {name: again.read(name) for name in again.namelist()} == {name: book.read(name) for name in book.namelist()}
+
+
+FORMULAS = ('=HYPERLINK("http://a","b")', "+1+1", "-2+3", "@SUM(A1)", "=a!B2", "x!A1")
+
+
+def test_names_never_become_formulas_of_the_workbook(recwarn):
+    cells = [cell(name, load, 100 + n) for n, name in enumerate(FORMULAS) for load in FORMULAS]
+    bad = result(*cells, cell("a", "x!A1", 5, reasons=list(FORMULAS)), order=FORMULAS, loads=FORMULAS)
+    bad.scenario["title"] = "=1+1"
+    book = zipfile.ZipFile(io.BytesIO(FORMATS["xlsx"].write(compare(bad, "=a!B2"))))
+    sheets = [name for name in book.namelist() if name.startswith("xl/worksheets/sheet")]
+    own = re.compile(r"(IFERROR|IF)\(.*\)")
+    for number in range(1, len(sheets) + 1):
+        assert all(own.fullmatch(text) for text in formulas(book, number).values())
+        assert not set(FORMULAS) & {formula for formula in formulas(book, number).values()}
+    assert {*FORMULAS} <= {*sheet(book, 1).values()}
+    charts = [ET.fromstring(book.read(name)) for name in book.namelist() if name.startswith("xl/charts/chart")]
+    references = {node.text for chart in charts for node in chart.iter(f"{CHART}f")}
+    assert all(re.fullmatch(r"Comparison!\$[A-Z]+\$\d+(:\$[A-Z]+\$\d+)?", text) for text in references)
+    values = sheet(book, 1)
+    titles = [next(node.iter(f"{CHART}title")).find(f".//{CHART}f").text for node in charts]
+    assert [values[title.removeprefix("Comparison!").replace("$", "")] for title in titles] == [
+        f"{name}, IOPS" for name in FORMULAS
+    ]
+    assert not recwarn.list
 
 
 def test_verdicts_reach_every_format():

@@ -135,6 +135,10 @@ class Overview:
         column = _name(self.column(workload, part))
         return f"={NAME}!${column}${FIRST + 1}:${column}${self._last + 1}"
 
+    def heading(self, workload: int) -> list[object]:
+        """The cell with the name of a workload. XlsxWriter takes a text such as `a!B2` for a cell, a cell never."""
+        return [NAME, FIRST - 2, self.column(workload, 0)]
+
     @property
     def labels(self) -> list[object]:
         return [NAME, FIRST, 0, self._last, 0]
@@ -277,7 +281,7 @@ def write_xlsx(comparison: Comparison) -> bytes:
     overview = Overview(first, comparison, ranges, looks)
     overview.write()
     for index in range(len(comparison.workloads[:_MOST_CHARTS]) if comparison.rows else 0):
-        chart = _chart(book, overview, comparison, index)
+        chart = _chart(book, overview, index, len(comparison.rows))
         charts.insert_chart(index // 2 * 21, index % 2 * 10, chart)
     if left_out := len(comparison.workloads[_MOST_CHARTS:]):
         charts.write(_MOST_CHARTS // 2 * 21, 0, f"{plural(left_out, 'workload')} more without a chart")
@@ -297,12 +301,11 @@ def write_xlsx(comparison: Comparison) -> bytes:
     return out.getvalue()
 
 
-def _chart(book: Workbook, overview: Overview, comparison: Comparison, index: int) -> object:
+def _chart(book: Workbook, overview: Overview, index: int, rows: int) -> object:
     """Bars of the typical rounds, with the worst and the best round."""
-    title = f"{clean(comparison.workloads[index], 80)}, {comparison.units[index]}"
     chart = book.add_chart({"type": "bar"})
     chart.add_series({
-        "name": title,
+        "name": overview.heading(index),
         "categories": overview.labels,
         "values": overview.cells(index, TYPICAL),
         "fill": {"color": "#0072B2"},
@@ -313,9 +316,9 @@ def _chart(book: Workbook, overview: Overview, comparison: Comparison, index: in
         },
         "gap": 40,
     })  # fmt: skip
-    chart.set_title({"name": title, "name_font": {"size": 11}})
+    chart.set_title({"name": overview.heading(index), "name_font": {"size": 11}})
     chart.set_legend({"none": True})
     chart.set_y_axis({"reverse": True})
     chart.set_x_axis({"num_format": "#,##0", "min": 0})
-    chart.set_size({"width": 620, "height": max(260, 80 + 22 * len(comparison.rows))})
+    chart.set_size({"width": 620, "height": max(260, 80 + 22 * rows)})
     return chart
