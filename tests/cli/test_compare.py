@@ -167,6 +167,39 @@ def test_a_folder_of_results_is_listed_without_keeping_anything_in_it(engine, fi
     assert engine.run("results", "--in", files[0]).code == 2
 
 
+def test_results_and_compare_find_by_the_same_options(engine, files, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    for number, run in enumerate((made.RUN, "20260131-130000-abcd1235")):
+        (folder / f"{number}.result.json").write_bytes(encode(made.result(run=run)))
+    alone = engine.run("compare", str(folder / "1.result.json"), str(folder / "0.result.json"), "--json").out
+    for options in (["--in", "elsewhere"], ["--in", "elsewhere", "--all"], ["--in", "elsewhere", "--find", "tiny"]):
+        listed = json.loads(engine.run("results", *options, "--json").out)["results"]
+        assert {one["run"] for one in listed} == {"20260131-130000-abcd1235", made.RUN}
+        found = json.loads(engine.run("compare", *options, "--json").out)
+        assert {source["run"] for source in found["sources"]} == {one["run"] for one in listed}
+        assert len(found["cells"]) == len(json.loads(alone)["cells"])
+    said = engine.run("results", "--in", "elsewhere", "--find", "nothing")
+    assert said.out == "No result has these words.\n"
+    said = engine.run("compare", "--in", "elsewhere", "--find", "nothing")
+    assert (said.code, "no-kept-result" in said.err) == (2, True)
+    assert engine.run("compare", "--in", files[0]).code == 2
+
+
+def test_of_too_many_found_results_the_newest_are_compared_unless_all_are_asked_for(engine, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("raidtui.cli.results.MOST_COMPARED", 40)
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(42):
+        (folder / f"{number}.result.json").write_bytes(encode(made.result(run=f"20260131-1200{number:02}-abcd1234")))
+    said = engine.run("compare", "--in", "many", "--json")
+    assert said.err == "42 results were found; the newest 40 are compared: --all compares all\n"
+    assert len(json.loads(said.out)["sources"]) == 40
+    assert len(json.loads(engine.run("compare", "--in", "many", "--all", "--json").out)["sources"]) == 42
+
+
 def test_nothing_to_compare_is_said(engine):
     said = engine.run("compare")
     assert (said.code, "nothing-given" in said.err) == (2, True)

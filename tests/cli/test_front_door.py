@@ -9,6 +9,7 @@ import made
 import pytest
 
 from raidtui.cli.main import parser_for
+from raidtui.model.problem import Exit
 
 HEAVY = {"textual", "gi", "blivet", "psutil", "rich", "pyudev", "numpy"}
 
@@ -80,6 +81,28 @@ def test_a_mistake_of_raidtui_is_kept_in_a_file(engine, tmp_path, monkeypatch):
     assert str(kept) in said.err
     assert "Traceback" not in said.err
     assert "ZeroDivisionError" in kept.read_text()
+
+
+def test_mistakes_of_one_second_are_kept_in_files_of_their_own(engine, tmp_path, monkeypatch):
+    monkeypatch.setattr("raidtui.cli.screen.time.strftime", lambda *_: "20260131-120000")
+    monkeypatch.setattr("raidtui.cli.runs.connect", lambda args: 1 / 0)
+    first = engine.run("runs")
+    monkeypatch.setattr("raidtui.cli.runs.connect", lambda args: {}["gone"])
+    second = engine.run("runs")
+    folder = tmp_path / "state" / "raidtui" / "crashes"
+    one, two = folder / "20260131-120000.txt", folder / "20260131-120000-2.txt"
+    assert "ZeroDivisionError" in one.read_text()
+    assert "KeyError" in two.read_text()
+    assert str(one) in first.err
+    assert str(two) in second.err
+    assert one.stat().st_mode & 0o077 == 0
+
+
+def test_the_help_has_every_exit_code(capsys):
+    told = help_of(capsys)
+    assert "5 measured, but a cell is invalid; or compare --fail-if is met, or lint found something" in told
+    for code in Exit:
+        assert f" {int(code)} " in told.partition("exit codes:")[2]
 
 
 @pytest.mark.parametrize("words", [["disks", "--json"], ["disks"]])

@@ -100,6 +100,18 @@ def test_a_file_of_nearly_this_name_is_named(engine, right):
     assert f"Didyoumean{right}?" in "".join(said.err.split())
 
 
+def test_shipped_tables_and_kept_runs_of_nearly_this_name_are_named(engine, tmp_path):
+    assert "Did you mean habr-753322?" in engine.run("lint", "habr-75332").err
+    assert "Did you mean habr-753322?" in engine.run("compare", "habr-75332").err
+    results = tmp_path / "state" / "raidtui" / "results"
+    for folder in (results.parent, results):
+        folder.mkdir(mode=0o700, exist_ok=True, parents=True)
+    (results / f"tiny-{made.RUN}.result.json").write_bytes(encode(made.result()))
+    assert f"Did you mean {made.RUN}?" in engine.run("show", made.RUN[:-1]).err
+    (tmp_path / "mine.csv").write_text(RIGHT)
+    assert "Did you mean mine.csv?" in engine.run("show", "mime.csv").err
+
+
 def test_show_says_what_reads_a_table(engine, right):
     said = engine.run("show", right)
     assert said.code == 2

@@ -217,6 +217,18 @@ def test_sentences_have_the_figures() -> None:
     # 400 MB/s in blocks of 1 MiB are 381 IOPS; at 1 ms each that is 0.4 at once.
     shallow = account(*base, cell("array", 400, [use("a", 400), use("b", 400)], mean_us=1000.0))
     assert shallow.why == "0.4 operations of 1.0 MiB were in flight on average (381 IOPS × 1.00 ms) for 2 disks"
+    # Each of the writes is followed by a flush of 2 ms, which is in flight as well.
+    synced = cell("array", 400, [use("a", 400), use("b", 400)], mean_us=1000.0)
+    for latency, figures, more in (
+        (Latency(2000.0), "1.1 operations of 1.0 MiB and flushes were in flight on average (381 IOPS × 1.00 ms + "
+         "381 flushes a second × 2.00 ms)", ""),
+        (Latency(), "0.4 operations of 1.0 MiB were in flight on average (381 IOPS × 1.00 ms)",
+         "; flushes are not counted, as their time is not known"),
+    ):  # fmt: skip
+        sync = Direction(3814, 0, 381.4, 0.0, 10.0, latency)
+        summary = msgspec.structs.replace(synced.summary, sync=sync)
+        flushed = account(*base, msgspec.structs.replace(synced, summary=summary))
+        assert flushed.why == f"{figures} for 2 disks, and each write waits until it is durable{more}"
     full = account(*base, cell("array", 760, [use("a", 760), use("b", 760)]))
     assert full.why.startswith("2 disks moved 1,520 MB/s, reads and writes together: 95 % of what they moved bare")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,8 +18,8 @@ from raidtui.cli.screen import connect, console, print_json, table, text
 from raidtui.foreign.documents import read_numbers
 from raidtui.foreign.imported import aligned, extract_of
 from raidtui.foreign.sources import Source
-from raidtui.front.files import check_output, read_bytes, results_folder, table_file
-from raidtui.front.library import export, found_results, library
+from raidtui.front.files import RUN, check_output, read_bytes, results_folder, table_file
+from raidtui.front.library import MOST_COMPARED, export, found_results, library
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.refusals import BAD_CONDITION, FILE, NO_TERMINAL, OUTPUT, UNKNOWN_NAME
@@ -89,18 +88,29 @@ class ShownResult(Comparison, frozen=True, kw_only=True):
 def add_results_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("words", metavar="WORD", nargs="*", help="text to find in name, title, server, date, layouts, "
                         "workloads, kernel or disks")  # fmt: skip
-    parser.add_argument("--in", dest="folder", metavar="FOLDER", help="search this folder of result files instead")
-    parser.add_argument("--all", action="store_true", help=f"list all results, not only the newest {_MOST}")
+    _add_search_arguments(parser, "list", _MOST)
     parser.add_argument("--json", action="store_true", help="print all results as JSON")
+
+
+def _add_search_arguments(parser: ArgumentParser, verb: str, most: int) -> None:
+    """Add the options by which kept results are found."""
+    parser.add_argument("--find", metavar="WORDS", help=f"{verb} the kept results with these words")
+    parser.add_argument("--in", dest="folder", metavar="FOLDER", help="search this folder of result files instead")
+    parser.add_argument("--all", action="store_true", help=f"{verb} all that are found, not only the newest {most}")
+
+
+def _folder(args: Namespace) -> Path | None:
+    """Return the folder of --in. Raises ProblemError (`file`)."""
+    folder = Path(args.folder) if args.folder else None
+    if folder is not None and not folder.is_dir():
+        raise fail(FILE, "it is not a folder", place=args.folder)
+    return folder
 
 
 def results_command(args: Namespace) -> int:
     """Print the results, newest first."""
-    folder = Path(args.folder) if args.folder else None
-    if folder is not None and not folder.is_dir():
-        raise fail(FILE, "it is not a folder", place=args.folder)
-    with library(folder) as known:
-        found = known.search(" ".join(args.words))
+    with library(_folder(args)) as known:
+        found = known.search(" ".join([*args.words, args.find or ""]))
     if args.json:
         print_json(plain(KeptResults("raidtui.results/1", tuple(map(_kept, found)))))
         return 0
@@ -116,7 +126,8 @@ def _kept(one: Known) -> KeptResult:
 def _show(args: Namespace, shown: list[Known], count: int) -> None:
     out = console(args)
     if not shown:
-        out.print("No result has these words." if args.words else "No results yet: `raidtui replay SCENARIO` makes one.")
+        none = "No results yet: `raidtui replay SCENARIO` makes one."
+        out.print("No result has these words." if args.words or args.find else none)
         return
     listing = table("BEGAN", "SCENARIO", "SERVER", "VALID", "RUN", right=("VALID",))
     for one in shown:
@@ -169,7 +180,7 @@ def open_command(args: Namespace) -> int:
 
 def add_compare_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("results", metavar="RESULT", nargs="*", help="a result, a table, - for stdin, or a run")
-    parser.add_argument("--find", metavar="WORDS", help="also compare every kept result with these words")
+    _add_search_arguments(parser, "also compare", MOST_COMPARED)
     parser.add_argument("--baseline", default="", metavar="NAME", help="layout that the others are compared with")
     parser.add_argument("--meant", action="append", default=[], metavar="FACT",
                         help="a fact that differs on purpose, for example kernel or md.chunk")  # fmt: skip
@@ -211,13 +222,15 @@ def compare_command(args: Namespace) -> int:
 
 def _given(args: Namespace) -> list[Result | Extract]:
     """Return the named results, followed by the found ones. Raises ProblemError."""
-    if not args.results and args.find is None:
+    searched = args.find is not None or args.folder is not None or args.all
+    if not args.results and not searched:
         raise fail(NOTHING_GIVEN, "no result was named", remedy="Name results, or find kept ones: --find WORDS.")
     given = given_numbers(args, args.results)
-    if args.find is not None:
-        found, known = found_results(args.find)
+    if searched:
+        found, known = found_results(args.find or "", _folder(args), None if args.all else MOST_COMPARED)
         if len(known) > len(found):
-            print(f"{len(known)} results contain these words; the newest {len(found)} are compared", file=sys.stderr)
+            told = f"{len(known)} results were found; the newest {len(found)} are compared: --all compares all"
+            print(told, file=sys.stderr)
         given += found
     return given
 
@@ -272,7 +285,6 @@ def _to_stdout(comparison: Comparison, made: Format) -> None:
 
 _MOST_NAMES = 12
 """Number of names listed in a message; names that contain the wanted one come first."""
-_RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}")
 
 
 def given_result(args: Namespace, name: str) -> Result:
@@ -286,7 +298,7 @@ def given_result(args: Namespace, name: str) -> Result:
 
 def kept_file(args: Namespace, name: str) -> Path | None:
     """Return the file of that name, or the kept result of the run of that name; None for a run to ask its server for."""
-    if is_there(name) or not _RUN.fullmatch(name):
+    if is_there(name) or not RUN.fullmatch(name):
         return Path(name)
     return next(iter(sorted(results_folder().glob(f"*-{name}.result.json"))), None) if not args.on else None
 

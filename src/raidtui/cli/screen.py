@@ -11,10 +11,12 @@ import time
 import traceback
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
+from itertools import count
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from raidtui import __version__
-from raidtui.base.files import private_folder, write_atomic
+from raidtui.base.files import private_folder
 from raidtui.base.paths import state_folder
 from raidtui.base.text import clean, clean_lines
 from raidtui.client.engine_client import EngineClient
@@ -135,6 +137,22 @@ def report(error: ProblemError, *, as_json: bool, explain_on: str = "") -> int:
     return int(error.exit)
 
 
+def _write_crash(body: bytes) -> Path:
+    """Write a file that is named by the time, and return its path. Another one of the same second keeps its name."""
+    folder = private_folder(state_folder() / "crashes")
+    began = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    for number in count(1):
+        path = folder / (f"{began}-{number}.txt" if number > 1 else f"{began}.txt")
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            continue
+        with os.fdopen(fd, "wb") as file:
+            file.write(body)
+        return path
+    raise AssertionError("numbers do not end")
+
+
 def report_bug(words: Sequence[str]) -> int:
     """Save the traceback of the current exception to a file, print its path, and return the exit code."""
     kind, error, _ = sys.exc_info()
@@ -143,8 +161,7 @@ def report_bug(words: Sequence[str]) -> int:
     body = f"{about}\n$ raidtui {clean(shlex.join(words))}\n\n{text}\n"
     print(f"error: raidtui made a mistake: {kind.__name__ if kind else ''}: {clean(error)} [bug]", file=sys.stderr)
     try:
-        path = private_folder(state_folder() / "crashes") / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.txt"
-        write_atomic(path, body.encode("utf-8", "backslashreplace"))
+        path = _write_crash(body.encode("utf-8", "backslashreplace"))
     except OSError as reason:
         print(f"{body}(It could not be kept in a file: {clean(reason)})", file=sys.stderr)
     else:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from raidtui.base.files import is_there, private_folder, write_atomic
 from raidtui.base.paths import shipped_folder, state_folder
@@ -18,9 +18,6 @@ from raidtui.model.problem import Refusal, fail
 from raidtui.model.refusals import FILE, JSON, OUTPUT
 from raidtui.model.result import without_cells
 
-if TYPE_CHECKING:
-    pass
-
 NO_SCENARIO: Final = Refusal(
     "no-scenario",
     "No such scenario",
@@ -28,6 +25,8 @@ NO_SCENARIO: Final = Refusal(
     "`raidtui scenarios` lists the shipped scenarios; a path names a file.",
 )
 
+RUN: Final = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}")
+"""Name of a run."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._+-]{0,62}")
 
 
@@ -48,14 +47,31 @@ def read_bytes(name: str) -> bytes:
 
 
 def _like_it(name: str) -> str:
-    """Return a question with names like this one, of files in its folder; empty if there is none."""
+    """Return a question with names like this one; empty if there is none.
+
+    They are of files in its folder, and for a name without a folder of shipped tables and of runs whose results are kept.
+    """
     path = Path(name)
     try:
         found = [entry.name for entry in os.scandir(path.parent)]
+        if name == path.name:
+            found += [*_shipped_tables(), *_kept_runs()]
     except (OSError, ValueError):
         return ""
-    near = [clean(str(path.with_name(one))) for one in get_close_matches(path.name, found, n=3, cutoff=0.8)]
+    near = [clean(str(path.with_name(one))) for one in get_close_matches(path.name, dict.fromkeys(found), n=3, cutoff=0.8)]
     return f"Did you mean {' or '.join(near)}?" if near else ""
+
+
+def _shipped_tables() -> Iterator[str]:
+    folder = shipped_folder("scenarios")
+    for path in sorted((folder / "published").glob("*.json")) if folder else ():
+        yield path.stem
+
+
+def _kept_runs() -> Iterator[str]:
+    for path in results_folder().glob("*.result.json"):
+        if match := RUN.search(path.name):
+            yield match[0]
 
 
 def typed_path(text: str) -> Path:

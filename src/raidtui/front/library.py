@@ -92,14 +92,20 @@ def _refreshed(folder: Path, kept: Path | None) -> Library:
     raise AssertionError("an index in memory can always be used")
 
 
-def found_results(words: str) -> tuple[list[Result | Extract], list[Known]]:
-    """Return the results with all of these words, newest first, and their index entries. Raises `no-kept-result`."""
-    with library() as known:
+def found_results(
+    words: str, folder: Path | None = None, most: int | None = MOST_COMPARED
+) -> tuple[list[Result | Extract], list[Known]]:
+    """Return at most `most` results with all of these words, newest first, and the index entries of all.
+
+    `folder` is the results folder if None. Raises ProblemError (`no-kept-result`).
+    """
+    with library(folder) as known:
         found = [one for one in known.search(words) if not one.problem]
         if not found:
-            raise fail(NO_KEPT_RESULT, f"no kept result has the words {words!r}", remedy="`raidtui results` lists them.")
+            message = f"no kept result has the words {words!r}" if words else "there are no kept results"
+            raise fail(NO_KEPT_RESULT, message, remedy="`raidtui results` lists them.")
         if len(found) > _MOST_READ:
-            return [*known.extracts([one.path for one in found[:MOST_COMPARED]])], found
+            return [*known.extracts([one.path for one in found[:most]])], found
     return [read_result(read_bytes(str(one.path)), one.path.name) for one in found], found
 
 

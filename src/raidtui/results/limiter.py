@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from raidtui.base.text import plural
 from raidtui.model.mark import of_weight
+from raidtui.model.measure import Direction
 from raidtui.model.result import Cell, DeviceUse
 from raidtui.model.units import size_text
 from raidtui.results.rates import directions, iops_text, latency_text, mb_s_text, percent_text
@@ -153,15 +154,27 @@ def _too_little_in_flight(evidence: Evidence) -> str:
     flows = directions(summary)
     iops = sum(one.iops for one in flows)
     moved = sum(one.bytes for one in flows) / sum(one.ios for one in flows)
-    waits = ", and each write waits until it is durable" if summary is not None and summary.sync is not None else ""
+    sync = summary.sync if summary is not None else None
+    mean_us = sum(one.iops * (one.latency.mean_us or 0.0) for one in flows) / iops
+    figures = f"{iops_text(iops)} IOPS × {latency_text(mean_us)}"
+    what, waits = size_text(moved), ""
+    if sync is not None:
+        waits = ", and each write waits until it is durable"
+        if sync.latency.mean_us is None:
+            waits += "; flushes are not counted, as their time is not known"
+        else:
+            what += " and flushes"
+            figures += f" + {iops_text(sync.iops)} flushes a second × {latency_text(sync.latency.mean_us)}"
     return (
-        f"{found:.1f} operations of {size_text(moved)} were in flight on average ({iops_text(iops)} IOPS × "
-        f"{latency_text(1e6 * found / iops)}) for {plural(disks, 'disk')}{waits}"
+        f"{found:.1f} operations of {what} were in flight on average ({figures}) for {plural(disks, 'disk')}{waits}"
     )
 
 
 def in_flight(cell: Cell) -> float | None:
-    """Operations at once on average: rate times mean latency of every direction; None where a latency is not known."""
+    """Operations at once on average: rate times mean latency of every direction, and of the flushes if it is known.
+
+    None where a latency is not known.
+    """
     flows = directions(cell.summary)
     if not flows:
         return None
@@ -170,7 +183,12 @@ def in_flight(cell: Cell) -> float | None:
         if flow.latency.mean_us is None:
             return None
         total += flow.iops * flow.latency.mean_us / 1e6
-    return total
+    return total + _flushing(cell.summary.sync if cell.summary is not None else None)
+
+
+def _flushing(sync: Direction | None) -> float:
+    """Flushes at once on average. 0 where their latency is not known: fio does not time them with every ioengine."""
+    return 0.0 if sync is None or sync.latency.mean_us is None else sync.iops * sync.latency.mean_us / 1e6
 
 
 def _nothing(evidence: Evidence) -> str:
