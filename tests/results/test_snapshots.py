@@ -6,6 +6,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 import zipfile
+from html import unescape
 from html.parser import HTMLParser
 
 import msgspec
@@ -23,7 +24,7 @@ from raidtui.results.charts.sheet import panel_svgs
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.formats import FORMATS
 from raidtui.results.lines import share_interval_text
-from raidtui.results.rates import latency_text
+from raidtui.results.rates import latency_text, rate_text
 
 HOSTILE = "</script><script>alert(1)</script>\"'&$x^{2}$\x1b[31m\u202e=1+1"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -178,8 +179,7 @@ def test_colours_of_a_drawing_do_not_need_variables_of_styles():
         assert not any("var(" in value for value in element.attrib.values())
         assert "fill" not in element.get("style", "")
         assert "stroke" not in element.get("style", "")
-        for name in element.get("class", "").split():
-            way, _, colour = name.partition("-")
+        for way, colour in re.findall(r"\b([fs])-(\w+)", element.get("class", "")):
             assert element.get({"f": "fill", "s": "stroke"}[way]) == light[colour]
             themed += 1
         for way in ("fill", "stroke"):
@@ -281,6 +281,60 @@ def test_where_only_the_mean_latency_is_known_it_is_drawn_and_where_none_is_know
     assert mean.title == "w, mean latency"
     assert ">mean 1.23 ms</text>" in next(panel_svgs([mean], 1))
     assert len(panels_of(compare(with_latency(Latency())), ["bars"])) == 1
+
+
+def marks(svg):
+    """The texts of the marks of a panel or sheet, with the class of each."""
+    boxes = re.findall(r'<rect class="(l\d+|)" [^>]*><title>([^<]*)</title></rect>', svg)
+    assert len(boxes) == svg.count("<title>")
+    return [(layout, unescape(words)) for layout, words in boxes]
+
+
+def test_a_mark_tells_layout_workload_value_unit_interval_and_rounds():
+    comparison = compare(result(*rounds("a", 1), *rounds("b", 3, factor=0.5), order=("a", "b")))
+    (name,), (unit,) = comparison.workloads, comparison.units
+    entry = comparison.rows[1].entries[0]
+    (first, _), (layout, words) = marks(next(panel_svgs(panels_of(comparison, ["bars"])[:1], 1)))
+    assert (first, layout) == ("l0", "l1")
+    inside = f"{rate_text(entry.interval_low, unit)} to {rate_text(entry.interval_high, unit)}"
+    share = f"{entry.of_baseline * 100:.0f} % of a"
+    assert words == (f"b, {name}: {rate_text(entry.typical, unit)} {unit}, 95 % interval {inside}, "
+                     f"{entry.valid} rounds, {share}")  # fmt: skip
+
+
+def test_every_kind_of_chart_has_marks_with_texts_and_so_has_the_sheet():
+    comparison = compare_many(campaign())
+    for kind in CHARTS:
+        for svg in panel_svgs(panels_of(comparison, [kind]), 1):
+            found = marks(svg)
+            assert found
+            assert all(words.count(", ") and ": " in words for _, words in found)
+    assert len(marks(FORMATS["svg"].charts(comparison, ["bars"]).decode())) == 4 * 12
+    rounds_ = "".join(words for svg in panel_svgs(panels_of(comparison, ["rounds"]), 1) for _, words in marks(svg))
+    assert "in round 2, not valid" in rounds_
+
+
+def test_the_name_of_a_layout_in_a_legend_or_at_a_row_can_switch_all_that_is_drawn_of_it():
+    comparison = compare_many(campaign())
+    for kind in ("bars", "rounds", "passes", "latency", "lines", "roofline"):
+        for svg in panel_svgs(panels_of(comparison, [kind]), 1):
+            named = set(re.findall(r'<rect data-layout="(\d+)"', svg))
+            assert named
+            assert named == set(re.findall(r'<g class="l(\d+)">', svg)) == set(re.findall(r'<g class="n(\d+)">', svg))
+            assert named == {layout[1:] for layout, _ in marks(svg)}
+    for svg in panel_svgs(panels_of(comparison, ["heat-map"]), 1):
+        assert "data-layout" not in svg
+
+
+def test_the_script_of_the_page_finds_what_it_works_on(page):
+    text = page.decode()
+    script = text[text.rindex("<script>") :]
+    for name in ("marks", "names"):
+        assert f'<g class="{name}"' in text
+        assert f'".{name} rect' in script
+    assert "data-layout" in script
+    assert '<p class="scripted muted" hidden>' in text
+    assert 'tabindex="0"' not in "".join(re.findall(r"<svg[^>]*>", text))  # without it a chart is a picture
 
 
 def test_more_layouts_than_can_be_told_apart_are_in_panels_of_their_own_and_what_is_not_drawn_is_said():

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from raidtui.results.charts.bars import BARS
 from raidtui.results.charts.changes import CHANGES
 from raidtui.results.charts.courses import HEAT_MAP, LINES, PASSES, ROUNDS
-from raidtui.results.charts.drawing import Chart, Panel
+from raidtui.results.charts.drawing import Chart, Panel, Style, Tip
 from raidtui.results.charts.summaries import LATENCY, ROOFLINE
 from raidtui.results.comparison import Comparison
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _ALL = (CHANGES, BARS, ROUNDS, PASSES, LATENCY, LINES, HEAT_MAP, ROOFLINE)
 CHARTS = MappingProxyType({made.name: made for made in _ALL})
@@ -37,4 +41,9 @@ def some_of(chart: Chart, comparison: Comparison) -> list[Panel]:
 
 
 def _words(title: str) -> Panel:
-    return Panel(title, lambda axes, _: axes.set_axis_off(), 0.6)
+    return Panel(title, _draw_nothing, 0.6)
+
+
+def _draw_nothing(axes: Axes, _: Style) -> Sequence[Tip]:
+    axes.set_axis_off()
+    return ()

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from raidtui.base.text import clean, plural
 from raidtui.model.measure import Latency
-from raidtui.results.charts.drawing import Chart, Panel, Style, numbers, short
+from raidtui.results.charts.drawing import Chart, Panel, Style, Tip, numbers, series_id, short
 from raidtui.results.charts.figure import inches_of, width_beside
 from raidtui.results.comparison import Comparison, Entry, Row
-from raidtui.results.lines import MARKS, share_text, state_of
+from raidtui.results.lines import MARKS, share_text, state_of, why
 from raidtui.results.rates import SCALE, Unit, latency_text, rate_text
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ _LETTERS, _SMALL = 7.5, 6.5
 """Sizes of letters in points: of one line of words in a row, and of several."""
 _SPACE = 5
 """Points between what is drawn and its words."""
+_LEAST_DECADES = math.log10(2)
+"""Least width of an axis of latencies: small differences do not fill it."""
 
 
 class _Bars(NamedTuple):
@@ -30,6 +33,7 @@ class _Bars(NamedTuple):
     rows: Sequence[tuple[int, Row]]
     column: int
     """Number of the workload."""
+    workload: str
     unit: Unit
     baseline: str
 
@@ -46,7 +50,7 @@ def _panels(comparison: Comparison) -> list[Panel]:
         # A layout that could not be built has its place; one that was never to be measured so has none.
         known = [(place, row) for place, row in enumerate(comparison.rows) if row.entries[index] is not None or row.failed]
         left_out = len(known[_MOST_BARS:])
-        bars = _Bars(known[:_MOST_BARS], index, unit, comparison.baseline)
+        bars = _Bars(known[:_MOST_BARS], index, name, unit, comparison.baseline)
         latencies = {place: _latencies(entry) for _, place, _, entry in bars.entries}
         if all(entry is None for _, _, _, entry in bars.entries):
             continue
@@ -64,32 +68,51 @@ def _panels(comparison: Comparison) -> list[Panel]:
     return found
 
 
-def _draw_rates(bars: _Bars, axes: Axes, style: Style) -> None:
+def _draw_rates(bars: _Bars, axes: Axes, style: Style) -> list[Tip]:
     scale = SCALE[bars.unit]
     width = width_beside([short(row.label) for _, row in bars.rows])
     end = 0.0
+    tips = []
     for line, place, row, entry in bars.entries:
+        gid = series_id(place)
         middle = entry.typical * scale if entry is not None and entry.typical is not None else 0.0
-        axes.barh(line, middle, height=0.66, color=style.colour(place))
+        axes.barh(line, middle, height=0.66, color=style.colour(place), gid=gid)
         if entry is not None and entry.typical is not None:
             low, high = _interval(entry)
             if high > low:
                 ends = [low * scale, high * scale]
-                axes.plot(ends, [line, line], color=style.ink, linewidth=1.2, marker="|", markersize=5)
+                axes.plot(ends, [line, line], color=style.ink, linewidth=1.2, marker="|", markersize=5, gid=gid)
         words = _words(row, bars.column, bars.unit) + ("  baseline" if row.label == bars.baseline else "")
         right = max(middle, _reach(entry) * scale)
         end = max(end, right / _left_for_bar(words, _LETTERS, width))
-        _write(axes, words, right, line, _LETTERS, style)
+        _write(axes, words, (right, line), _LETTERS, place, style)
+        tips.append(Tip(middle, line, _rate_tip(row, bars), place))
     axes.set_xlim(0, end or 1.0)
     axes.locator_params(axis="x", nbins=5)
     numbers(axes.xaxis)
     _name_rows(bars, axes)
+    return tips
 
 
-def _write(axes: Axes, words: str, x: float, y: float, letters: float, style: Style) -> None:
-    """Write words right of what is drawn at (x, y)."""
-    axes.annotate(words, (x, y), xytext=(_SPACE, 0), textcoords="offset points", va="center", fontsize=letters,
-                  color=style.ink)  # fmt: skip
+def _rate_tip(row: Row, bars: _Bars) -> str:
+    """Layout, workload, value, unit, interval, rounds and share of the baseline."""
+    entry, unit = row.entries[bars.column], bars.unit
+    head = f"{clean(row.label, 200)}, {clean(bars.workload, 200)}: "
+    if entry is None or entry.typical is None:
+        reason = why(row, bars.column)
+        return f"{head}{state_of(row, bars.column)}" + (f", {clean(reason)}" if reason else "")
+    low, high = _interval(entry)
+    kind = "95 % interval" if _has_interval(entry) else "worst and best round"
+    inside = f", {kind} {rate_text(low, unit)} to {rate_text(high, unit)}" if high > low else ""
+    rounds = plural(entry.valid, "round") if entry.valid == entry.cells else f"{entry.valid} of {entry.cells} rounds valid"
+    share = f", {share_text(entry)} of {clean(bars.baseline, 200)}" if entry.of_baseline is not None else ""
+    return f"{head}{rate_text(entry.typical, unit)} {unit}{inside}, {rounds}{share}"
+
+
+def _write(axes: Axes, words: str, at: tuple[float, float], letters: float, place: int, style: Style) -> None:
+    """Write words right of what is drawn there."""
+    axes.annotate(words, at, xytext=(_SPACE, 0), textcoords="offset points", va="center", fontsize=letters,
+                  color=style.ink, gid=series_id(place))  # fmt: skip
 
 
 def _left_for_bar(words: str, letters: float, width: float) -> float:
@@ -105,9 +128,13 @@ def _name_rows(bars: _Bars, axes: Axes) -> None:
 
 def _interval(entry: Entry) -> tuple[float, float]:
     """Return the 95 % interval if there are rounds enough for one, else the worst and the best round."""
-    if entry.valid >= 3 and entry.interval_low is not None and entry.interval_high is not None:
-        return entry.interval_low, entry.interval_high
+    if _has_interval(entry):
+        return entry.interval_low or 0.0, entry.interval_high or 0.0
     return entry.low or 0.0, entry.high or 0.0
+
+
+def _has_interval(entry: Entry) -> bool:
+    return entry.valid >= 3 and entry.interval_low is not None and entry.interval_high is not None
 
 
 def _reach(entry: Entry | None) -> float:
@@ -132,35 +159,46 @@ def _times(one: Latency) -> list[float]:
     return [us for us in (one.p50_us, one.p99_us) if us] or [us for us in (one.mean_us,) if us]
 
 
-def _draw_latencies(bars: _Bars, latencies: dict[int, dict[str, Latency]], axes: Axes, style: Style) -> None:
+def _draw_latencies(bars: _Bars, latencies: dict[int, dict[str, Latency]], axes: Axes, style: Style) -> list[Tip]:
     """Draw a dot at p50 and a line to p99, directions below each other; where only the mean is known, a hollow diamond."""
     times = [us for of in latencies.values() for one in of.values() for us in _times(one)]
-    low, high = math.log10(min(times)), math.log10(max(times))
-    low -= 0.06 * max(high - low, 0.3)
+    high = math.log10(max(times))
+    low = min(math.log10(min(times)), high - _LEAST_DECADES)
+    low -= 0.06 * (high - low)
     width = width_beside([short(row.label) for _, row in bars.rows])
     end = high
-    for line, place, _, _ in bars.entries:
+    tips = []
+    for line, place, row, entry in bars.entries:
         of = latencies[place]
-        colour, letters = style.colour(place), _LETTERS if len(of) == 1 else _SMALL
+        letters = _LETTERS if len(of) == 1 else _SMALL
         for number, (name, one) in enumerate(of.items()):
             y = line + ((number + 0.5) / len(of) - 0.5) * 0.84
-            known = _times(one)
-            axes.plot(known, [y] * len(known), color=colour, linewidth=1.4)
-            if one.p50_us:
-                axes.plot([one.p50_us], [y], color=colour, marker="o", markersize=4.5)
-            if one.p99_us:
-                axes.plot([one.p99_us], [y], color=colour, marker="|", markersize=6, markeredgewidth=1.6)
-            if not one.p50_us and not one.p99_us:
-                axes.plot(known, [y], color=colour, marker="D", markersize=4, markerfacecolor=style.paper)
+            _draw_times(one, y, place, axes, style)
             words = _latency_words({name: one}, short_form=True, named=len(of) > 1)
-            end = max(end, low + (math.log10(known[-1]) - low) / _left_for_bar(words, letters, width))
-            _write(axes, words, known[-1], y, letters, style)
+            right = _times(one)[-1]
+            end = max(end, low + (math.log10(right) - low) / _left_for_bar(words, letters, width))
+            _write(axes, words, (right, y), letters, place, style)
+        rounds = f" over {plural(entry.valid, 'round')}" if entry is not None and of else ""
+        head = f"{clean(row.label, 200)}, {clean(bars.workload, 200)}: "
+        tips.append(Tip(10**low, line, f"{head}{_latency_words(of)}{rounds}", place))
     axes.set_xscale("log")
     axes.set_xticks(_round_times(10**low, 10**end))
     axes.set_xlim(10**low, 10**end)
     axes.minorticks_off()
     axes.xaxis.set_major_formatter(lambda value, _: _tick(value))
     _name_rows(bars, axes)
+    return tips
+
+
+def _draw_times(one: Latency, y: float, place: int, axes: Axes, style: Style) -> None:
+    known, colour, gid = _times(one), style.colour(place), series_id(place)
+    axes.plot(known, [y] * len(known), color=colour, linewidth=1.4, gid=gid)
+    if one.p50_us:
+        axes.plot([one.p50_us], [y], color=colour, marker="o", markersize=4.5, gid=gid)
+    if one.p99_us:
+        axes.plot([one.p99_us], [y], color=colour, marker="|", markersize=6, markeredgewidth=1.6, gid=gid)
+    if not one.p50_us and not one.p99_us:
+        axes.plot(known, [y], color=colour, marker="D", markersize=4, markerfacecolor=style.paper, gid=gid)
 
 
 def _round_times(low: float, high: float) -> list[float]:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from raidtui.results.charts.drawing import Chart, Panel, Style, in_parts, legend_height, short
+from raidtui.base.text import clean
+from raidtui.results.charts.drawing import Chart, Panel, Style, Tip, in_parts, legend_height, short
 from raidtui.results.comparison import NOT_TOLD, TOO_FEW, Comparison, Pair
 from raidtui.results.old_new import change_text, ordered
+from raidtui.results.rates import rate_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +49,7 @@ def _panels(comparison: Comparison) -> list[Panel]:
     return found
 
 
-def _draw(pairs: Sequence[Pair], axes: Axes, style: Style) -> None:
+def _draw(pairs: Sequence[Pair], axes: Axes, style: Style) -> list[Tip]:
     """Draw a dot with its interval for each pair, around a line at no change; only the name of one that has no change."""
     axes.axvline(0, color=style.ink, linewidth=1)
     named = set()
@@ -70,6 +72,19 @@ def _draw(pairs: Sequence[Pair], axes: Axes, style: Style) -> None:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:+g} %" if value else "0 %")
     axes.set_xlabel("new against old, with its 95 % interval")
     axes.grid(visible=False, axis="y")
+    return [Tip(0.0, line, _tip_words(pair)) for line, pair in enumerate(pairs)]
+
+
+def _tip_words(pair: Pair) -> str:
+    """Layout, workload, change with its interval, rates, rounds and verdict of a pair."""
+    head = f"{clean(pair.layout, 200)}, {clean(pair.workload, 200)}: "
+    if pair.change is None:
+        return f"{head}no change known, {clean(pair.why)}"
+    inside = "" if pair.low is None or pair.high is None else \
+        f", 95 % interval {pair.low * 100:+.1f} to {pair.high * 100:+.1f} %"  # fmt: skip
+    rates = f"{rate_text(pair.old, pair.unit)} to {rate_text(pair.new, pair.unit)} {pair.unit}"
+    rounds = f"{pair.old_rounds} and {pair.new_rounds} rounds"
+    return f"{head}{change_text(pair.change)}{inside}, {rates}, {rounds}, {pair.way or pair.verdict}"
 
 
 def _name(pair: Pair) -> str:

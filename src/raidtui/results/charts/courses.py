@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from raidtui.base.text import clean
 from raidtui.model.measure import Sample
 from raidtui.model.result import Cell, DeviceUse
 from raidtui.model.statistics.steady import WINDOW, window_of
@@ -14,14 +15,16 @@ from raidtui.results.charts.drawing import (
     Line,
     Panel,
     Style,
+    Tip,
     by_number,
     numbers,
     panels_of_lines,
     places_of,
+    series_id,
     short,
 )
 from raidtui.results.comparison import Comparison, Entry
-from raidtui.results.rates import SCALE, Unit, again_label, pass_rate, rate_of
+from raidtui.results.rates import SCALE, Unit, again_label, pass_rate, rate_of, rate_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,14 +37,14 @@ def _by_workload(
     comparison: Comparison,
     per: str,
     lines_of: Callable[[str, Entry, Unit], Iterator[tuple[str, T]]],
-    draw: Callable[[Sequence[Line[T]], Axes, Style], None],
+    draw: Callable[[Sequence[Line[T]], Axes, Style], Sequence[Tip]],
 ) -> list[Panel]:
     """Return a panel for each workload of which something is to be drawn, and more where there are many lines."""
     found: list[Panel] = []
     places = places_of(comparison)
     for index, name, unit in comparison.columns():
         lines = [
-            Line(label, data, places[row.label])
+            Line(label, data, places[row.label], f"{clean(row.label, 200)}, {clean(name, 200)}", unit)
             for row, entry in comparison.measured(index)
             for label, data in lines_of(row.label, entry, unit)
         ]
@@ -49,13 +52,21 @@ def _by_workload(
     return found
 
 
-def _seconds_of(label: str, entry: Entry, unit: Unit) -> Iterator[tuple[str, list[tuple[bool, Points]]]]:
-    """Yield the rounds of a layout that have samples: validity, and rate by second."""
-    rounds: list[tuple[bool, Points]] = []
+class Seconds(NamedTuple):
+    """One cell by second."""
+
+    round: int
+    valid: bool
+    points: Points
+
+
+def _seconds_of(label: str, entry: Entry, unit: Unit) -> Iterator[tuple[str, list[Seconds]]]:
+    """Yield the rounds of a layout that have samples."""
+    rounds: list[Seconds] = []
     for point in entry.points:
         samples = point.cell.samples if point.cell is not None else ()
         if len(samples) > 1:
-            rounds.append((point.valid, [(one.at_s, _rate_at(one, unit)) for one in samples]))
+            rounds.append(Seconds(point.round, point.valid, [(one.at_s, _rate_at(one, unit)) for one in samples]))
     if rounds:
         yield short(label), rounds
 
@@ -64,17 +75,33 @@ def _rate_at(sample: Sample, unit: Unit) -> float:
     return sum(one.iops if unit == "IOPS" else one.bytes_per_s / 1e6 for one in sample.moved)
 
 
-def _draw_seconds(layouts: Sequence[Line[list[tuple[bool, Points]]]], axes: Axes, style: Style) -> None:
-    for label, rounds, place in layouts:
-        for number, (valid, line) in enumerate(rounds):
-            axes.plot(*zip(*line, strict=True), color=style.colour(place), alpha=1.0 if number == 0 else 0.45,
-                      label=label if number == 0 else None, linestyle="-" if valid else ":", marker=style.mark(place),
-                      markersize=3, markevery=max(1, len(line) // 8))  # fmt: skip
+_MARKS = 8
+"""Marks of a line by second, at least; a text is at each of them."""
+
+
+def _draw_seconds(layouts: Sequence[Line[list[Seconds]]], axes: Axes, style: Style) -> list[Tip]:
+    tips = []
+    for one in layouts:
+        for number, (round_, valid, points) in enumerate(one.data):
+            every = max(1, len(points) // _MARKS)
+            axes.plot(*zip(*points, strict=True), color=style.colour(one.place), alpha=1.0 if number == 0 else 0.45,
+                      label=one.label if number == 0 else None, linestyle="-" if valid else ":",
+                      marker=style.mark(one.place), markersize=3, markevery=every, gid=series_id(one.place))  # fmt: skip
+            tips += [
+                Tip(at, rate, f"{one.about}: {_rate_words(rate, one.unit)} at {at:.0f} s of round {round_}", one.place)
+                for at, rate in points[::every]
+            ]
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
-    all_valid = all(valid for layout in layouts for valid, _ in layout.data)
+    all_valid = all(each.valid for one in layouts for each in one.data)
     axes.set_xlabel("s" if all_valid else "s (dotted: not valid)")
     numbers(axes.yaxis)
+    return tips
+
+
+def _rate_words(shown: float, unit: Unit) -> str:
+    """`1,536 IOPS` of a number as it is drawn."""
+    return f"{rate_text(shown / SCALE[unit], unit)} {unit}"
 
 
 LINES = Chart("lines", "Second by second", partial(_by_workload, per="second", lines_of=_seconds_of, draw=_draw_seconds))
@@ -94,12 +121,20 @@ def _passes_of(label: str, entry: Entry, unit: Unit) -> Iterator[tuple[str, Pass
             yield f"{name} {point.round}, {verdict}", (rates, steady.window)
 
 
-def _draw_passes(cells: Sequence[Line[Passes]], axes: Axes, style: Style) -> None:
-    for index, (label, (rates, (first, last)), place) in enumerate(cells):
-        colour, mark = style.colour(place), style.mark(index)  # cells of one layout have its colour
-        axes.plot(range(1, len(rates) + 1), rates, color=colour, marker=mark, markersize=3, linewidth=0.9, label=label)
-        axes.plot(range(first, last + 1), rates[first - 1 : last], color=colour, linewidth=2.6, alpha=0.6)
+def _draw_passes(cells: Sequence[Line[Passes]], axes: Axes, style: Style) -> list[Tip]:
+    tips = []
+    for index, one in enumerate(cells):  # cells of one layout have its colour
+        rates, (first, last) = one.data
+        colour, mark, gid = style.colour(one.place), style.mark(index), series_id(one.place)
+        axes.plot(range(1, len(rates) + 1), rates, color=colour, marker=mark, markersize=3, linewidth=0.9, label=one.label,
+                  gid=gid)  # fmt: skip
+        axes.plot(range(first, last + 1), rates[first - 1 : last], color=colour, linewidth=2.6, alpha=0.6, gid=gid)
+        tips += [
+            Tip(number, rate, f"{one.about}: {_rate_words(rate, one.unit)} in pass {number} ({one.label})", one.place)
+            for number, rate in enumerate(rates, 1)
+        ]
     by_number(axes, "pass (thick: the window that is reported)")
+    return tips
 
 
 passes_panels = partial(_by_workload, per="pass", lines_of=_passes_of, draw=_draw_passes)
@@ -123,13 +158,22 @@ def _rounds_of(label: str, entry: Entry, unit: Unit) -> Iterator[tuple[str, tupl
     yield name, (valid, invalid)
 
 
-def _draw_rounds(layouts: Sequence[Line[tuple[Points, Points]]], axes: Axes, style: Style) -> None:
-    for label, (valid, invalid), place in layouts:
-        colour = style.colour(place)
-        axes.plot(*zip(*valid, strict=True), color=colour, marker=style.mark(place), markersize=4, label=label)
+def _draw_rounds(layouts: Sequence[Line[tuple[Points, Points]]], axes: Axes, style: Style) -> list[Tip]:
+    tips = []
+    for one in layouts:
+        valid, invalid = one.data
+        colour, gid = style.colour(one.place), series_id(one.place)
+        axes.plot(*zip(*valid, strict=True), color=colour, marker=style.mark(one.place), markersize=4, label=one.label,
+                  gid=gid)  # fmt: skip
         if invalid:
-            axes.plot(*zip(*invalid, strict=True), linestyle="none", color=colour, marker="x", markersize=6)
+            axes.plot(*zip(*invalid, strict=True), linestyle="none", color=colour, marker="x", markersize=6, gid=gid)
+        for points, state in ((valid, ""), (invalid, ", not valid")):
+            tips += [
+                Tip(at, rate, f"{one.about}: {_rate_words(rate, one.unit)} in round {at:.0f}{state}", one.place)
+                for at, rate in points
+            ]
     by_number(axes, "round (x: not valid)")
+    return tips
 
 
 ROUNDS = Chart("rounds", "Round by round", partial(_by_workload, per="round", lines_of=_rounds_of, draw=_draw_rounds))
@@ -161,10 +205,21 @@ def _heat_panel(label: str, workload: str, cell: Cell, longest_s: float) -> Pane
     devices = _devices(cell)
     about = f"busy time of {', '.join(devices)} over {cell.seconds:.0f} s"
     title = f"{short(label, 22)}, {short(workload, 24)}"
-    return Panel(title, partial(_draw_heat, cell, longest_s), 0.9 + 0.2 * len(devices), about)
+    tips = [
+        Tip(longest_s / 2, line + 0.5, f"{clean(label, 200)}, {clean(workload, 200)}: {_busy_words(name, use)}")
+        for line, (name, use) in enumerate(devices.items())
+    ]
+    return Panel(title, partial(_draw_heat, cell, longest_s, tips), 0.9 + 0.2 * len(devices), about, rows=True)
 
 
-def _draw_heat(cell: Cell, longest_s: float, axes: Axes, _: Style) -> None:
+def _busy_words(name: str, use: DeviceUse) -> str:
+    known = [value for value in use.series[_COLUMN] if value is not None]
+    if not known:
+        return f"{clean(name, 200)}, busy time not known"
+    return f"{clean(name, 200)} was busy {sum(known) / len(known):.0f} % of the time, at most {max(known):.0f} %"
+
+
+def _draw_heat(cell: Cell, longest_s: float, tips: list[Tip], axes: Axes, _: Style) -> list[Tip]:
     devices, at_s = _devices(cell), cell.device_at_s
     values = []
     for use in devices.values():
@@ -177,6 +232,7 @@ def _draw_heat(cell: Cell, longest_s: float, axes: Axes, _: Style) -> None:
     axes.invert_yaxis()
     axes.set_xlabel("s (dark: idle, bright: busy all the time)")
     axes.grid(visible=False)
+    return tips
 
 
 def _devices(cell: Cell) -> dict[str, DeviceUse]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 from raidtui.base.text import clean
 from raidtui.model.problem import Refusal
 from raidtui.results.comparison import Comparison
+from raidtui.results.rates import Unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,11 +26,23 @@ MOST_LINES = 8
 """Layouts in one panel: as many as there are colours and shapes; more cannot be told apart."""
 
 
+class Tip(NamedTuple):
+    """Text that a reader gets by pointing at a mark of a panel."""
+
+    x: float
+    """Place in units of the axes."""
+    y: float
+    words: str
+    place: int | None = None
+    """Place of its layout in the comparison; None where the mark is not of one of its layouts, or the row not named so."""
+
+
 class Panel(NamedTuple):
     """One picture. `height` is in inches; the width is the sheet's."""
 
     title: str
-    draw: Callable[[Axes, Style], None]
+    draw: Callable[[Axes, Style], Sequence[Tip]]
+    """Draws on the axes and returns the texts of the marks. What belongs to a layout has the id `series_id`."""
     height: float = 2.8
     about: str = ""
     """Description of the picture for screen readers."""
@@ -65,6 +78,22 @@ class Line(NamedTuple, Generic[T]):
     label: str
     data: T
     place: int
+    about: str
+    """Layout and workload, for the texts of its marks."""
+    unit: Unit
+
+
+_SERIES_ID = "layout-"
+
+
+def series_id(place: int) -> str:
+    """Return the id (matplotlib's `gid`) of everything that is drawn of the layout at this place."""
+    return f"{_SERIES_ID}{place}"
+
+
+def layout_of(series: str) -> int | None:
+    """Return the place of the layout of a `series_id`; None of any other id."""
+    return int(series.removeprefix(_SERIES_ID)) if series.startswith(_SERIES_ID) else None
 
 
 def places_of(comparison: Comparison) -> dict[str, int]:
@@ -73,7 +102,7 @@ def places_of(comparison: Comparison) -> dict[str, int]:
 
 
 def panels_of_lines(
-    title: str, lines: Sequence[Line[T]], draw: Callable[[Sequence[Line[T]], Axes, Style], None], scale: str
+    title: str, lines: Sequence[Line[T]], draw: Callable[[Sequence[Line[T]], Axes, Style], Sequence[Tip]], scale: str
 ) -> Iterator[Panel]:
     """Yield panels of labelled lines, with room for their legend. Parts of one panel have the same `scale`."""
     for shown, part in in_parts(title, lines):

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raidtui.model.problem import fail
-from raidtui.results.charts.drawing import LEGEND_LINE, NO_CHARTS, STYLE, Panel, legend_height
+from raidtui.results.charts.drawing import LEGEND_LINE, NO_CHARTS, STYLE, Panel, Tip, layout_of, legend_height
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,11 +43,26 @@ _LOCK = Lock()
 """matplotlib's settings are the process's: one drawing at a time."""
 
 
+class Box(NamedTuple):
+    """A part of a panel in points from its upper left corner, of the layout at this place; None if it is of none."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    words: str
+    place: int | None
+
+
 class Drawn(NamedTuple):
     """A panel that is laid out."""
 
     panel: Panel
     figure: Figure
+    marks: Sequence[Box]
+    """Where pointing gives a text."""
+    names: Sequence[Box]
+    """The names of layouts in its legend, or at its rows."""
 
 
 def figures(panels: Sequence[Panel]) -> Iterator[Drawn]:
@@ -55,19 +70,21 @@ def figures(panels: Sequence[Panel]) -> Iterator[Drawn]:
     for _, group in groupby(enumerate(panels), key=lambda item: item[1].scale or item[0]):
         begun = [(panel, *_begun(panel)) for _, panel in group]
         if len(begun) > 1:
-            _share([axes for _, _, axes in begun], rows=begun[0][0].rows)
-        for panel, figure, axes in begun:
-            _lay_out(panel, figure, axes)
-            yield Drawn(panel, figure)
+            _share([axes for _, _, axes, _ in begun], rows=begun[0][0].rows)
+        for panel, figure, axes, tips in begun:
+            names = _lay_out(panel, figure, axes)
+            marks = _marks(panel, axes, tips)
+            if panel.rows:
+                names += _names_of_rows(axes, tips, marks)
+            yield Drawn(panel, figure, marks, names)
 
 
-def _begun(panel: Panel) -> tuple[Figure, Axes]:
+def _begun(panel: Panel) -> tuple[Figure, Axes, Sequence[Tip]]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, panel.height), dpi=POINTS)
     axes = figure.add_axes((0.12, 0.2, 0.85, 0.7))
-    panel.draw(axes, STYLE)
-    return figure, axes
+    return figure, axes, panel.draw(axes, STYLE)
 
 
 def _share(all_axes: Sequence[Axes], *, rows: bool) -> None:
@@ -80,11 +97,11 @@ def _share(all_axes: Sequence[Axes], *, rows: bool) -> None:
             getattr(axes, put)(*((high, low) if backwards else (low, high)))
 
 
-def _lay_out(panel: Panel, figure: Figure, axes: Axes) -> None:
-    """Put the axes where their ticks, labels, title and legend leave room for them."""
+def _lay_out(panel: Panel, figure: Figure, axes: Axes) -> list[Box]:
+    """Put the axes where their ticks, labels, title and legend leave room for them. Return the names of the legend."""
     shown = bool(axes.axison)
-    names = _legend(figure, axes)
-    bottom = legend_height(names) + _EDGE
+    names = _legend(panel, figure, axes)
+    bottom = legend_height(len(names)) + _EDGE
     if shown:
         bottom += _LABEL + (_LABEL if axes.get_xlabel() else 0.0)
     left = _EDGE
@@ -103,6 +120,44 @@ def _lay_out(panel: Panel, figure: Figure, axes: Axes) -> None:
     axes.yaxis.set_label_coords(-(left - _EDGE - 0.11) / width, 0.5)
     size = _fitting(panel.title, _TITLE, WIDTH - 2 * _EDGE, bold=True)
     figure.text(_EDGE / WIDTH, 1 - 0.17 / panel.height, panel.title, size=size, weight="bold", color=STYLE.ink)
+    return names
+
+
+_REACH = 5.0
+"""Points around a mark within which it is pointed at."""
+
+
+def _marks(panel: Panel, axes: Axes, tips: Sequence[Tip]) -> list[Box]:
+    """Return where the texts of a panel appear: at the marks, or on whole rows."""
+    if not tips:
+        return []
+    high = panel.height * POINTS
+    places = axes.transData.transform([(tip.x, tip.y) for tip in tips])
+    if not panel.rows:
+        return [Box(x - _REACH, high - y - _REACH, 2 * _REACH, 2 * _REACH, tip.words, tip.place)
+                for (x, y), tip in zip(places.tolist(), tips, strict=True)]  # fmt: skip
+    left = float(axes.get_position().x0) * WIDTH * POINTS
+    (_, first), (_, second) = axes.transData.transform([(tips[0].x, 0), (tips[0].x, 1)])
+    row = abs(float(second - first))
+    return [Box(left, high - y - row / 2, WIDTH * POINTS - left, row, tip.words, tip.place)
+            for (_, y), tip in zip(places.tolist(), tips, strict=True)]  # fmt: skip
+
+
+def _names_of_rows(axes: Axes, tips: Sequence[Tip], marks: Sequence[Box]) -> list[Box]:
+    """Return the names at the rows that are layouts, and mark their labels as such."""
+    labels = axes.get_yticklabels()
+    found = []
+    for tip, mark in zip(tips, marks, strict=True):
+        if tip.place is not None:
+            label = labels[round(tip.y)]
+            label.set_gid(name_id(tip.place))
+            found.append(Box(0.0, mark.y, mark.x, mark.height, label.get_text(), tip.place))
+    return found
+
+
+def name_id(place: int) -> str:
+    """Return the id (matplotlib's `gid`) of the name of the layout at this place."""
+    return f"name-{place}"
 
 
 def width_beside(names: Sequence[str]) -> float:
@@ -118,26 +173,30 @@ def _ticks(axis: Axis) -> list[str]:
     return [text for place, text in zip(places, texts, strict=False) if low <= place <= high]
 
 
-def _legend(figure: Figure, axes: Axes) -> int:
-    """Write the names of what is drawn below the axes, two in a line, and return their number."""
+def _legend(panel: Panel, figure: Figure, axes: Axes) -> list[Box]:
+    """Write the names of what is drawn below the axes, two in a line."""
     from matplotlib.lines import Line2D
 
     handles, labels = axes.get_legend_handles_labels()
     inches = figure.dpi_scale_trans
     column = WIDTH / 2
-    for place, (handle, label) in enumerate(zip(handles, labels, strict=True)):
+    found = []
+    for number, (handle, label) in enumerate(zip(handles, labels, strict=True)):
         assert isinstance(handle, Line2D)
-        x = _EDGE + place % 2 * column
-        y = legend_height(len(labels)) - (place // 2 + 0.5) * LEGEND_LINE
+        x = _EDGE + number % 2 * column
+        y = legend_height(len(labels)) - (number // 2 + 0.5) * LEGEND_LINE
+        place = layout_of(handle.get_gid() or "")
+        gid = None if place is None else name_id(place)
         figure.add_artist(Line2D(
             [x, x + 0.12, x + 0.24], [y, y, y], transform=inches, color=handle.get_color(),
-            linestyle=handle.get_linestyle(), linewidth=handle.get_linewidth(),
-            marker=handle.get_marker(), markersize=5, markevery=[1],
-            markerfacecolor=handle.get_markerfacecolor(),
+            linestyle=handle.get_linestyle(), linewidth=handle.get_linewidth(), marker=handle.get_marker(), markersize=5,
+            markerfacecolor=handle.get_markerfacecolor(), markevery=[1], gid=gid,
         ))  # fmt: skip
         size = _fitting(label, _NAME, column - 0.4)
-        figure.text(x + 0.32, y - 0.035, label, transform=inches, size=size, color=STYLE.ink)
-    return len(labels)
+        figure.text(x + 0.32, y - 0.035, label, transform=inches, size=size, color=STYLE.ink, gid=gid)
+        top = (panel.height - y - LEGEND_LINE / 2) * POINTS
+        found.append(Box(x * POINTS, top, (column - 0.08) * POINTS, LEGEND_LINE * POINTS, label, place))
+    return found
 
 
 def _fitting(text: str, points: float, inches: float, *, bold: bool = False) -> float:

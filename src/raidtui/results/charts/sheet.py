@@ -14,7 +14,7 @@ from functools import cache
 from html import escape
 
 from raidtui.results.charts.drawing import STYLE, Panel
-from raidtui.results.charts.figure import FONT, POINTS, WIDTH, Drawn, drawing, figures
+from raidtui.results.charts.figure import FONT, POINTS, WIDTH, Box, Drawn, drawing, figures
 
 _COLUMNS = 2
 _PNG_DPI = 160
@@ -35,7 +35,8 @@ def panel_svgs(panels: Sequence[Panel], first: int) -> Iterator[str]:
         for number, one in enumerate(figures(panels), first):
             label = f"{one.panel.title}: {one.panel.about}" if one.panel.about else one.panel.title
             size = f'viewBox="0 0 {WIDTH * POINTS:g} {one.panel.height * POINTS:g}"'
-            yield f'<svg {size} role="img" aria-label="{escape(label)}"{_INHERITED}>{_body(one, f"p{number}-")}</svg>'
+            yield f'<svg {size} role="img" aria-label="{escape(label)}"{_INHERITED}>' \
+                  f'{_body(one, f"p{number}-")}{_marks(one)}{_names(one)}</svg>'
 
 
 def sheet_svg(panels: Sequence[Panel]) -> bytes:
@@ -47,7 +48,7 @@ def sheet_svg(panels: Sequence[Panel]) -> bytes:
     parts = []
     with drawing("sheet"):
         for number, (one, (x, y)) in enumerate(zip(figures(panels), places, strict=True), 1):
-            parts.append(f'<g transform="translate({x:g} {y:g})">{_body(one, f"p{number}-")}</g>')
+            parts.append(f'<g transform="translate({x:g} {y:g})">{_body(one, f"p{number}-")}{_marks(one)}</g>')
     head = (
         '<?xml version="1.0" encoding="utf-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" '
         f'xmlns:xlink="http://www.w3.org/1999/xlink" width="{width:g}pt" height="{height:g}pt" '
@@ -107,10 +108,42 @@ def _body(one: Drawn, prefix: str) -> str:
     FigureCanvasSVG(one.figure).print_svg(out, metadata=_NO_METADATA)  # type: ignore[no-untyped-call]
     svg = out.getvalue()
     body = svg[svg.index("</defs>") + len("</defs>") : svg.rindex("</svg>")]  # the first one has the style of all lines
-    body = re.sub(r'<g id="[^"]*">', "<g>", body).replace("\n", " ")
+    body = re.sub(r'<g id="(?:(layout|name)-(\d+)|[^"]*)">', _group, body).replace("\n", " ")
     body = re.sub(r'(<text[^>]*) transform="rotate\(-0 [^"]*"', r"\1", body)
     body = re.sub(r'(<[^>]*(?: id="|href="#|url\(#))', rf"\g<1>{prefix}", body)
     return re.sub(r'(<[^>]*) style="([^"]*)"', lambda found: found.group(1) + _attributes(found.group(2)), body)
+
+
+def _group(found: re.Match[str]) -> str:
+    """Return the start of a group: with a class if it is of a layout (`l0`), or of its name (`n0`)."""
+    kind, place = found.groups()
+    return f'<g class="{kind[0]}{place}">' if kind else "<g>"
+
+
+def _marks(one: Drawn) -> str:
+    """Return invisible marks with titles, which a browser shows at the pointer."""
+    return _boxes("marks", [
+        f'<rect class="{"" if mark.place is None else f"l{mark.place}"}" {_place(mark)}>'
+        f"<title>{escape(mark.words)}</title></rect>"
+        for mark in one.marks
+    ])  # fmt: skip
+
+
+def _names(one: Drawn) -> str:
+    """Return invisible boxes over the names of layouts, which the page's script makes into buttons."""
+    return _boxes("names", [
+        f'<rect data-layout="{name.place}" data-name="{escape(name.words)}" {_place(name)}/>'
+        for name in one.names
+        if name.place is not None
+    ])  # fmt: skip
+
+
+def _boxes(kind: str, boxes: Sequence[str]) -> str:
+    return f'<g class="{kind}" fill="none" pointer-events="visible">{"".join(boxes)}</g>' if boxes else ""
+
+
+def _place(box: Box) -> str:
+    return f'x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"'
 
 
 @cache

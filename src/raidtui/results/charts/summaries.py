@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from raidtui.base.text import clean, plural
 from raidtui.model.measure import DIRECTIONS
 from raidtui.results.charts.drawing import (
     Chart,
     Line,
     Panel,
     Style,
+    Tip,
     in_parts,
     legend_height,
     panels_of_lines,
     places_of,
+    series_id,
     short,
 )
 from raidtui.results.comparison import Comparison, Row
 from raidtui.results.extract import Point
-from raidtui.results.rates import histogram, latency_text
+from raidtui.results.rates import histogram, iops_text, latency_text, mb_s_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,28 +38,40 @@ def _latency_panels(comparison: Comparison) -> list[Panel]:
     """Return a panel for each workload and direction that has histograms."""
     found: list[Panel] = []
     places = places_of(comparison)
-    for index, name, _ in comparison.columns():
+    for index, name, unit in comparison.columns():
         for direction in DIRECTIONS:
             curves: list[Line[Curve]] = []
             for row, entry in comparison.measured(index):
                 points = [one for one in entry.points if one.valid and direction in one.latency]
                 if points and (counts := histogram(points, direction)):
-                    curves.append(Line(short(row.label), _curve(counts), places[row.label]))
+                    about = f"{clean(row.label, 200)}, {clean(name, 200)}, {direction} over {plural(len(points), 'round')}"
+                    curves.append(Line(short(row.label), _curve(counts), places[row.label], about, unit))
             found += panels_of_lines(f"{short(name, 36)}, latency of {direction}", curves, _draw_percentiles,
                                      f"latency {index}")  # fmt: skip
     return found
 
 
-def _draw_percentiles(curves: Sequence[Line[Curve]], axes: Axes, style: Style) -> None:
-    for label, curve, place in curves:
-        axes.step(*zip(*curve, strict=True), where="post", color=style.colour(place), label=label,
-                  marker=style.mark(place), markersize=3, markevery=max(1, len(curve) // 6))  # fmt: skip
+def _draw_percentiles(curves: Sequence[Line[Curve]], axes: Axes, style: Style) -> list[Tip]:
+    tips = []
+    for one in curves:
+        axes.step(*zip(*one.data, strict=True), where="post", color=style.colour(one.place), label=one.label,
+                  marker=style.mark(one.place), markersize=3, markevery=max(1, len(one.data) // 6),
+                  gid=series_id(one.place))  # fmt: skip
+        for share, name in _TICKS.items():
+            if us := _time_at(one.data, share):
+                tips.append(Tip(share, us, f"{one.about}: {name} {latency_text(us)}", one.place))
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(1, min((line.data[-1][0] for line in curves), default=0.01))
     axes.set_xticks(list(_TICKS), list(_TICKS.values()))
     axes.minorticks_off()
     axes.yaxis.set_major_formatter(lambda value, _: latency_text(value))
+    return tips
+
+
+def _time_at(curve: Curve, share: float) -> float | None:
+    """Return the time in µs that this share of operations exceeded; None where there were too few to know it."""
+    return next((us for (_, us), (after, _) in pairwise(curve) if after <= share), None)
 
 
 def _curve(counts: dict[int, int]) -> Curve:
@@ -76,6 +91,7 @@ class Dot(NamedTuple):
     size_bytes: float
     """Size of the mean operation, in bytes."""
     bytes_per_s: float
+    words: str
 
 
 class Roof(NamedTuple):
@@ -99,11 +115,11 @@ def _roofline_panels(comparison: Comparison) -> list[Panel]:
     return found
 
 
-def _draw_roofline(comparison: Comparison, dots: list[Dot], roof: Roof | None, axes: Axes, style: Style) -> None:
+def _draw_roofline(comparison: Comparison, dots: list[Dot], roof: Roof | None, axes: Axes, style: Style) -> list[Tip]:
     for row in sorted({dot.row for dot in dots}):
         mine = [(dot.size_bytes, dot.bytes_per_s / 1e6) for dot in dots if dot.row == row]
         axes.plot(*zip(*mine, strict=True), linestyle="none", marker=style.mark(row), markersize=5, color=style.colour(row),
-                  label=short(comparison.rows[row].label))  # fmt: skip
+                  label=short(comparison.rows[row].label), gid=series_id(row))  # fmt: skip
     sizes = [dot.size_bytes for dot in dots]
     left, right = min(sizes) / 2, max(sizes) * 2
     if roof is not None:
@@ -118,16 +134,19 @@ def _draw_roofline(comparison: Comparison, dots: list[Dot], roof: Roof | None, a
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
     axes.set_xlabel("bytes of the mean operation")
     axes.set_ylabel("MB/s")
+    return [Tip(dot.size_bytes, dot.bytes_per_s / 1e6, dot.words, dot.row) for dot in dots]
 
 
 def _dots(comparison: Comparison) -> list[Dot]:
     found = []
     for number, row in enumerate(comparison.rows):
-        for entry in row.entries:
+        for workload, entry in zip(comparison.workloads, row.entries, strict=True):
             rates = [(p.iops, p.bytes_per_s) for p in entry.points if p.valid and p.iops and p.bytes_per_s] if entry else []
             if rates:
                 iops, moved = (sum(values) / len(rates) for values in zip(*rates, strict=True))
-                found.append(Dot(number, moved / iops, moved))
+                head = f"{clean(row.label, 200)}, {clean(workload, 200)}: "
+                words = f"{head}{mb_s_text(moved)} MB/s, {iops_text(iops)} IOPS, mean of {plural(len(rates), 'round')}"
+                found.append(Dot(number, moved / iops, moved, words))
     return found
 
 

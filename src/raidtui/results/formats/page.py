@@ -249,6 +249,12 @@ def _notes(comparison: Comparison) -> str:
     return base + (f'<ul class="notes">{"".join(items)}</ul>' if items else "")
 
 
+_HINT = (
+    '<p class="scripted muted" hidden>Point at a mark to see its value, or go to a chart with Tab and from mark to mark '
+    "with the arrow keys. The name of a layout (with Tab, arrow keys, Enter) switches it off and on in all charts.</p>"
+)
+
+
 def _charts(comparison: Comparison) -> str:
     if not available():
         return "<p>Charts need the Python package matplotlib, which was not installed where this page was written.</p>"
@@ -264,7 +270,7 @@ def _charts(comparison: Comparison) -> str:
         number += len(panels)
         if shown:
             found.append(f'<h3>{chart.title}</h3><div class="charts">{"".join(shown)}</div>')
-    return "".join(found)
+    return _HINT + "".join(found) if found else ""
 
 
 def _confounders(comparison: Comparison) -> str:
