@@ -54,7 +54,9 @@ def test_nothing_is_paired_for_other_scenarios_one_run_three_results_or_a_chosen
 def test_the_answer_is_in_words_and_in_every_text_format():
     found = compare_many((OLD, NEW))
     assert next(verdict_lines(found)) == "new is better in 1, worse in 1 and not told apart in 1 of 4 pairs"
-    assert "LAYOUT" in FORMATS["table"].write(found).decode().splitlines()[0]
+    written = FORMATS["table"].write(found).decode().splitlines()
+    assert written[0] == next(verdict_lines(found))
+    assert written[written.index("") + 1].startswith("LAYOUT ")
     assert "| down | w IOPS | 501 | 401 | -20 % |" in FORMATS["md"].write(found).decode()
     assert len(json.loads(FORMATS["json"].write(found))["pairs"]) == 4
 

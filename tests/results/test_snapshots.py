@@ -401,7 +401,7 @@ def book():
 
 
 def test_typical_rounds_of_the_workbook_are_formulas_over_the_cells_they_name(book):
-    values, cells = sheet(book, 1), sheet(book, 3)
+    values, cells = sheet(book, 1), sheet(book, 4)
     found = {at: text for at, text in formulas(book).items() if "MEDIAN(" in text}
     assert len(found) == 24
     for at, text in found.items():
@@ -436,7 +436,7 @@ def test_the_baseline_of_the_workbook_is_told_by_its_very_letters():
 def test_latencies_of_the_workbook_are_those_over_all_rounds():
     comparison = compare_many(campaign())
     book = zipfile.ZipFile(io.BytesIO(FORMATS["xlsx"].write(comparison)))
-    values = sheet(book, 4)
+    values = sheet(book, 5)
     assert [values[f"{letter}1"] for letter in "DG"] == ["rounds", "p99_us"]
     first = comparison.rows[0].entries[0]
     (direction, latency), *_ = first.latency.items()

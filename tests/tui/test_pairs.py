@@ -109,6 +109,7 @@ def test_the_pairs_give_way_to_layouts_and_workloads_and_come_back(stage, shelf)
         assert view.table.columns[0].title == "Layout"
         assert len(view.table.row_keys) == 6
         assert view.border_title == "Comparison of 2 results"
+        assert "raid1:2 is best for sync-4k: 15 % above raid1:1" in " ".join(words(view, "answer").split())
         await pilot.press("down", "b")
         assert view.comparison.pairs == ()
         await pilot.press("p")

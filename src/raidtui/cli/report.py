@@ -188,7 +188,7 @@ def show_comparison(comparison: Comparison, out: Console, *, about: bool = False
     from rich.text import Text
 
     for line in table_lines(comparison, out.width, about=about):
-        if line.sentence:
+        if line.sentence and line.words:
             out.print(indented(line.words, 0, line.mark, "yellow" if line.mark == "⚠" else ""))
         else:
             out.print(Text(line.words, "bold" if line.head else ""), no_wrap=True, overflow="ignore", crop=False)

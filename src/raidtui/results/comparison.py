@@ -136,6 +136,37 @@ class Pair(msgspec.Struct, frozen=True):
         return "better" if self.change > 0 else "worse"
 
 
+class Verdict(msgspec.Struct, frozen=True):
+    """The best layout under one workload, and how sure that is."""
+
+    workload: str
+    best: tuple[str, ...] = ()
+    """Label of the layout with the highest number, then of those not told apart from it; empty without a number."""
+    sure: Literal["told apart", "not told apart", "too few rounds", "alone", ""] = ""
+    """`told apart`: from all others; `alone`: no other layout has a number; empty without a number."""
+    second: str = ""
+    """Label of the layout with the second highest number."""
+    ahead: float | None = None
+    """Best ÷ second - 1: 0.12 is 12 % above it."""
+    low: float | None = None
+    """95 % confidence interval of `ahead`; None for fewer than two rounds."""
+    high: float | None = None
+    p: float | None = None
+    """Largest p of the layouts that the best is told apart from (Welch on logarithms, Holm over all pairs of layouts)."""
+    beaten: tuple[str, ...] = ()
+    """Labels that the best is told apart from."""
+    unjudged: tuple[str, ...] = ()
+    """Labels with too few rounds."""
+    rounds: int = 0
+    """Most rounds that one of the layouts has."""
+    invalid: tuple[str, ...] = ()
+    """Labels that were measured, but have no valid cell."""
+    missing: tuple[str, ...] = ()
+    """Labels that were not built, or not measured under this workload, though other layouts of their result were."""
+    confounders: tuple[str, ...] = ()
+    """Facts in which the best differs from another layout without intention; `date` for days of measuring."""
+
+
 class Comparison(msgspec.Struct, frozen=True):
     workloads: tuple[str, ...]
     units: tuple[Unit, ...]
@@ -159,6 +190,8 @@ class Comparison(msgspec.Struct, frozen=True):
 
     pairs: tuple[Pair, ...] = ()
     """Old against new; empty unless exactly two results of one scenario are compared without a chosen baseline."""
+    verdicts: tuple[Verdict, ...] = ()
+    """The best layout of each workload. Bare disks take part only where there is nothing else."""
 
     def columns(self) -> Iterator[tuple[int, str, Unit]]:
         """Yield index, workload and unit of every column."""

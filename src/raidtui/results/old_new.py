@@ -81,7 +81,7 @@ def verdict_lines(comparison: Comparison) -> Iterator[str]:
     if few:
         yield f"{plural(few, 'pair')} with too few rounds for a verdict: four of each are enough, if all are above 0"
     if none:
-        yield f"{plural(none, 'pair')} that lack a number on one side"
+        yield f"{plural(none, 'pair')} without a number on one side"
     for fact, here, there in dict.fromkeys(one for pair in pairs for one in pair.confounders):
         yield f"confounder {fact}: {there} in old, {here} in new"
 

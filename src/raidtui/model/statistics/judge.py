@@ -108,11 +108,14 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
     return None if found is None else (_exp(found[0]), _exp(found[1]))
 
 
-def judge(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Judged]:
-    """For each (baseline's rounds, these rounds): whether they differ. All pairs are one family of comparisons."""
+def judge(pairs: Sequence[tuple[Sequence[float], Sequence[float]]], family: int = 0) -> list[Judged]:
+    """For each (baseline's rounds, these rounds): whether they differ. All pairs are one family of comparisons.
+
+    `family` is the number of comparisons that these were chosen from, if there were more.
+    """
     found = [_first_look(base, values) for base, values in pairs]
     asked = [index for index, one in enumerate(found) if one.p is not None and one.verdict != "too few rounds"]
-    for index, corrected in zip(asked, holm([found[index].p or 0.0 for index in asked]), strict=True):
+    for index, corrected in zip(asked, holm([found[index].p or 0.0 for index in asked], family), strict=True):
         one = found[index]
         told = corrected < ALPHA and one.rank_p is not None and one.rank_p < ALPHA
         found[index] = one._replace(p=_rounded(corrected), verdict="different" if told else "not told apart")

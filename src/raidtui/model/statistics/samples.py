@@ -167,13 +167,17 @@ def _away(value: float) -> float:
     return value if abs(value) > _TINY else _TINY
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """The p values, corrected: those below 0.05 are right together in 95 % of cases. S. Holm, Scand. J. Stat. 6 (1979)."""
+def holm(p_values: Sequence[float], family: int = 0) -> list[float]:
+    """The p values, corrected: those below 0.05 are right together in 95 % of cases. S. Holm, Scand. J. Stat. 6 (1979).
+
+    `family` is the number of comparisons that these were chosen from, if there were more: the others count as p = 1.
+    """
+    many = max(family, len(p_values))
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     found = [1.0] * len(p_values)
     largest = 0.0
     for place, index in enumerate(order):
-        largest = max(largest, min(1.0, p_values[index] * (len(order) - place)))
+        largest = max(largest, min(1.0, p_values[index] * (many - place)))
         found[index] = largest
     return found
 

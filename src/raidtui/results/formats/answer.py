@@ -1,12 +1,25 @@
-"""HTML of a comparison's answer: old against new, pair by pair."""
+"""HTML of a comparison's answer: the best layout of each workload in words, and old against new, pair by pair."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from raidtui.results.comparison import Comparison, Pair
 from raidtui.results.formats.markup import anchor, table, text, value
 from raidtui.results.old_new import HEADS, LEGEND, cells_of, ordered, verdict_lines
+from raidtui.results.verdicts import answer_lines
 
 _LOOKS = {"better": "up", "worse": "down"}
+
+
+def answer_list(comparison: Comparison) -> str:
+    """The verdicts in words; empty where there is nothing to choose from."""
+    return _list(answer_lines(comparison))
+
+
+def _list(lines: Iterable[str]) -> str:
+    items = "".join(f"<li>{text(line)}</li>" for line in lines)
+    return f'<ul class="notes">{items}</ul>' if items else ""
 
 
 def pairs_table(comparison: Comparison) -> str:
@@ -14,10 +27,9 @@ def pairs_table(comparison: Comparison) -> str:
     if not comparison.pairs:
         return ""
     rows = [_row(comparison, pair) for pair in ordered(comparison.pairs)]
-    said = "".join(f"<li>{text(line)}</li>" for line in verdict_lines(comparison))
     heads = [text(head) for head in HEADS]
     shown = table(heads, rows, left=frozenset(("WORKLOAD", "VERDICT")))
-    return f'<ul class="notes">{said}</ul>{shown}<p>{text(LEGEND)}.</p>'
+    return f"{_list(verdict_lines(comparison))}{shown}<p>{text(LEGEND)}.</p>"
 
 
 def _row(comparison: Comparison, pair: Pair) -> str:

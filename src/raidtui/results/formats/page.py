@@ -16,7 +16,7 @@ from raidtui.results.charts.figure import available
 from raidtui.results.charts.sheet import COLOUR_RULES, panel_svgs, sheet_png, sheet_svg
 from raidtui.results.comparison import TOLD, Comparison, Entry, Row
 from raidtui.results.extract import Point
-from raidtui.results.formats.answer import pairs_table
+from raidtui.results.formats.answer import answer_list, pairs_table
 from raidtui.results.formats.markup import anchor, text
 from raidtui.results.formats.markup import table as _table
 from raidtui.results.formats.markup import value as _value
@@ -198,6 +198,7 @@ def write_html(comparison: Comparison) -> bytes:
     """The page. Without the charting library it has no charts, and says so."""
     title = text(_title(comparison), 300)
     sections = [
+        ("answer", "Which one, for what", answer_list(comparison)),
         ("old-new", "Old against new", pairs_table(comparison)),
         ("table", "Layouts × workloads", _notes(comparison) + comparison_table(comparison)),
         ("charts", "Charts", _charts(comparison)),

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rich.cells import cell_len
@@ -35,6 +35,7 @@ from raidtui.results.lines import (
     why,
 )
 from raidtui.results.old_new import LEGEND, lines, verdict_lines
+from raidtui.results.verdicts import answer_lines
 
 WIDTH = 120
 """Default width in columns."""
@@ -62,7 +63,7 @@ def write_table(comparison: Comparison) -> bytes:
 
 
 def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> list[Said]:
-    """The table and, below it, why cells are invalid and layouts missing. Long sentences are not wrapped.
+    """The answer in words, the table, and why cells are invalid and layouts missing. Long sentences are not wrapped.
 
     `about` adds what is to be known of the results themselves.
     """
@@ -79,10 +80,11 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
     table = [list(column) for column in zip(heads, *body, strict=True)]
     if has_means(comparison):
         table.append(["geomean", *map(geometric_mean_text, comparison.rows)])
-    found: list[Said] = []
+    found = _answer(answer_lines(comparison))
+    first_line = len(found)
     for group in _fitting(table, width - max(map(cell_len, first))):
         lines = [Said(line, head=not number, sentence=False) for number, line in enumerate(_aligned(first, group))]
-        found += [Said("", sentence=False), *lines] if found else lines
+        found += [Said("", sentence=False), *lines] if len(found) > first_line else lines
     if not table:
         found.append(Said("Nothing was measured."))
     if comparison.baseline and len(comparison.rows) > 1:
@@ -96,11 +98,17 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
     return found
 
 
+def _answer(words: Iterable[str]) -> list[Said]:
+    """Return the answer and a blank line; nothing without words."""
+    found = [Said(clean(line, 4096)) for line in words]
+    return [*found, Said("")] if found else []
+
+
 def _old_new(comparison: Comparison) -> Iterator[Said]:
+    yield from _answer(verdict_lines(comparison))
     for number, line in enumerate(lines(comparison)):
         yield Said(line, head=not number, sentence=False)
-    for line in (*verdict_lines(comparison), LEGEND):
-        yield Said(clean(line, 4096))
+    yield Said(LEGEND)
     said: dict[str, list[str]] = {}
     for row in comparison.rows:
         for index, name in enumerate(comparison.workloads):
@@ -199,11 +207,17 @@ def _lines(comparison: Comparison) -> list[str]:
     below += [f"⚠ {_md_text(note)}." for note in [*comparison.notes, *confounder_lines(comparison)]]
     below += [f"[{number}] {_md_text(sentence)}" for sentence, number in notes.numbers.items()]
     below += [f"{_md_text(line)}." for line in source_lines(comparison)]
+    answer = _md_list(answer_lines(comparison))
+    answer += [""] if answer else []
     if comparison.pairs:
         pairs = [f"| {' | '.join(map(_md_text, old_new.cells_of(pair)))} |" for pair in old_new.ordered(comparison.pairs)]
-        said = [f"- {_md_text(line)}." for line in (*verdict_lines(comparison), LEGEND)]
-        found = [f"| {' | '.join(old_new.HEADS)} |", f"|{':---|' * len(old_new.HEADS)}", *pairs, "", *said, "", *found]
-    return [*found, *(["", *(f"- {line}" for line in below)] if below else []), *_where(comparison)]
+        head = [f"| {' | '.join(old_new.HEADS)} |", f"|{':---|' * len(old_new.HEADS)}"]
+        answer = [*_md_list(verdict_lines(comparison)), "", *head, *pairs, "", *_md_list([LEGEND]), "", *answer]
+    return [*answer, *found, *(["", *(f"- {line}" for line in below)] if below else []), *_where(comparison)]
+
+
+def _md_list(lines: Iterable[str]) -> list[str]:
+    return [f"- {_md_text(line)}." for line in lines]
 
 
 def _where(comparison: Comparison) -> list[str]:

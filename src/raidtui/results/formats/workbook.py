@@ -17,6 +17,7 @@ from raidtui.results.comparison import Comparison, Entry, Row
 from raidtui.results.lines import COLUMNS, beside, legend_lines, share_interval_text, state_of, tidy, why
 from raidtui.results.old_new import HEADS, LEGEND, cells_of, ordered, verdict_lines
 from raidtui.results.rates import SCALE, Unit, rate_of
+from raidtui.results.verdicts import answer_lines
 
 if TYPE_CHECKING:
     from xlsxwriter.format import Format as CellFormat
@@ -229,6 +230,20 @@ def write_latency(sheet: Worksheet, comparison: Comparison, head: CellFormat) ->
     _table(sheet, heads, rows, head)
 
 
+def write_verdicts(sheet: Worksheet, comparison: Comparison, head: CellFormat) -> None:
+    """One row for each workload with its best layout, and the answer in words below."""
+    heads = ("workload", "best", "how sure", "second", "best / second", "from", "to", "p", "told apart from",
+             "too few rounds", "not valid", "not built or measured", "differs beside the layouts")  # fmt: skip
+    rows = []
+    for one in comparison.verdicts:
+        ratios = [None if share is None else 1 + share for share in (one.ahead, one.low, one.high)]
+        rest = map(", ".join, (one.beaten, one.unjudged, one.invalid, one.missing, one.confounders))
+        rows.append((one.workload, ", ".join(one.best), one.sure, one.second, *ratios, one.p, *rest))
+    _table(sheet, heads, rows, head)
+    for place, line in enumerate(answer_lines(comparison), len(rows) + 2):
+        sheet.write_string(place, 0, clean(line, 4096))
+
+
 def write_results(sheet: Worksheet, comparison: Comparison, head: CellFormat) -> None:
     """One row for each result, and the notes below."""
     rows = [
@@ -276,7 +291,7 @@ def write_xlsx(comparison: Comparison) -> bytes:
         book.add_format({"bold": True}), book.add_format({"num_format": "#,##0.0"}),
         book.add_format({"num_format": "0.0%"}),
     )  # fmt: skip
-    first, charts, cells = (book.add_worksheet(name) for name in (NAME, "Charts", SHEET))
+    first, which, charts, cells = (book.add_worksheet(name) for name in (NAME, "Which one", "Charts", SHEET))
     ranges = write_cells(cells, comparison, looks.head)
     overview = Overview(first, comparison, ranges, looks)
     overview.write()
@@ -285,6 +300,7 @@ def write_xlsx(comparison: Comparison) -> bytes:
         charts.insert_chart(index // 2 * 21, index % 2 * 10, chart)
     if left_out := len(comparison.workloads[_MOST_CHARTS:]):
         charts.write(_MOST_CHARTS // 2 * 21, 0, f"{plural(left_out, 'workload')} more without a chart")
+    write_verdicts(which, comparison, looks.head)
     write_latency(book.add_worksheet("Latency"), comparison, looks.head)
     write_confounders(book.add_worksheet("What else differs"), comparison, looks.head)
     write_results(book.add_worksheet("Results"), comparison, looks.head)

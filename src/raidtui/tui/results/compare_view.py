@@ -31,6 +31,7 @@ from raidtui.results.lines import (
 )
 from raidtui.results.old_new import verdict_lines
 from raidtui.results.rates import rate_text
+from raidtui.results.verdicts import MOST_WORKLOADS, answer_lines
 from raidtui.tui.results.pages import BAD, MUTED, WARN, Sheet, signs
 from raidtui.tui.results.pair_grid import PairGrid, pair_notes
 from raidtui.tui.widgets.glyphs import bar, glyphs
@@ -41,6 +42,9 @@ from raidtui.tui.widgets.table_view import Rows
 _LOOKS = {PARTLY: "warn", INVALID: "alert", NOT_BUILT: "alert", NOT_MEASURED: "dim"}
 _MOST_TITLE = 28
 _MOST_BAR = 16
+_FEW_WORKLOADS = 2
+"""Workloads that the answer says in a pane of fewer than `_TALL` rows."""
+_TALL = 30
 
 
 class View(NamedTuple):
@@ -174,9 +178,9 @@ class CompareView(Vertical):
     """A comparison with its baseline, order and orientation."""
 
     DEFAULT_CSS = """
-    CompareView > #compare-about { height: auto; max-height: 40%; margin: 1 0 0 0; scrollbar-size-vertical: 1; }
+    CompareView > #compare-about { height: auto; max-height: 35%; margin: 1 0 0 0; scrollbar-size-vertical: 1; }
     CompareView > #compare-about > Static { height: auto; }
-    CompareView > #compare-answer { height: auto; max-height: 35%; margin: 0 0 1 0; scrollbar-size-vertical: 1; }
+    CompareView > #compare-answer { height: auto; max-height: 30%; margin: 0 0 1 0; scrollbar-size-vertical: 1; }
     CompareView > #compare-answer > Static { height: auto; }
     CompareView > CompareTable { background: $background; }
     """
@@ -268,7 +272,8 @@ class CompareView(Vertical):
     def _show_answer(self, comparison: Comparison) -> None:
         """Show the answer in words above the table."""
         sheet = Sheet(self.size.width - 5)
-        lines = list(verdict_lines(comparison)) if self._view.pairs else []
+        most = _FEW_WORKLOADS if self.size.height < _TALL else MOST_WORKLOADS
+        lines = list(verdict_lines(comparison)) if self._view.pairs else answer_lines(comparison, most)
         for line in lines:
             sheet.para(line)
         self.query_one("#compare-answer").display = bool(lines)

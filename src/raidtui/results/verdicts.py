@@ -1,0 +1,181 @@
+"""The best layout of each workload, how sure that is, and the words for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import comb, log, log1p
+from typing import Final, NamedTuple
+
+from raidtui.base.text import named, plural
+from raidtui.model.statistics.judge import Judged, judge
+from raidtui.results.comparison import NOT_TOLD, TOLD, TOO_FEW, Comparison, Entry, Row, Verdict
+from raidtui.results.rates import Unit, percent_text, rate_of
+
+MOST_WORKLOADS: Final = 6
+"""Workloads that an answer says in a line each."""
+ENOUGH: Final = "four of each are enough, if all are above 0"
+_MOST_NAMES = 6
+
+
+class _Ranked(NamedTuple):
+    """The layouts of one workload that have a number, the highest first, and their rounds."""
+
+    column: int
+    rows: Sequence[tuple[Row, float]]
+    rounds: Mapping[str, list[float]]
+
+
+def verdicts_of(comparison: Comparison) -> tuple[Verdict, ...]:
+    """Return a verdict for each workload. The best is compared with every other layout.
+
+    The best was chosen by its number, so each p is corrected for all pairs of layouts, not only for those that are judged.
+    """
+    rows = [row for row in comparison.rows if not row.bare] or list(comparison.rows)
+    ranked = [_ranked(rows, index, unit) for index, _, unit in comparison.columns()]
+    pairs = [(one.rounds[other.label], one.rounds[one.rows[0][0].label]) for one in ranked for other, _ in one.rows[1:]]
+    found = iter(judge(pairs, sum(comb(len(one.rows), 2) for one in ranked)))
+    return tuple(_verdict(comparison, rows, one, [next(found) for _ in one.rows[1:]]) for one in ranked)
+
+
+def _ranked(rows: Sequence[Row], index: int, unit: Unit) -> _Ranked:
+    known = [(row, entry.typical) for row in rows if (entry := row.entries[index]) and entry.typical is not None]
+    known.sort(key=lambda one: -one[1])
+    return _Ranked(index, known, {row.label: _rounds(row.entries[index], unit) for row, _ in known})
+
+
+def _rounds(entry: Entry | None, unit: Unit) -> list[float]:
+    points = entry.points if entry is not None else ()
+    return [rate for point in points if point.valid and (rate := rate_of(point, unit)) is not None]
+
+
+def _verdict(comparison: Comparison, rows: Sequence[Row], ranked: _Ranked, judged: Sequence[Judged]) -> Verdict:
+    index = ranked.column
+    measured = [(row.label, entry) for row in rows if (entry := row.entries[index]) is not None]
+    invalid = tuple(label for label, entry in measured if entry.typical is None)
+    asked = {row.source for row in comparison.rows if row.entries[index] is not None}
+    missing = tuple(row.label for row in rows if row.entries[index] is None and row.source in asked)
+    workload = comparison.workloads[index]
+    if not ranked.rows:
+        return Verdict(workload, invalid=invalid, missing=missing)
+    (top, highest), others = ranked.rows[0], ranked.rows[1:]
+    groups: dict[str, list[str]] = {TOLD: [], NOT_TOLD: [], TOO_FEW: []}
+    largest: float | None = None
+    for (row, rate), one in zip(others, judged, strict=True):
+        verdict = NOT_TOLD if one.verdict == TOLD and _inside_floor(comparison, index, highest, rate) else one.verdict
+        groups[verdict].append(row.label)
+        if verdict == TOLD and one.p is not None:
+            largest = max(largest or 0.0, one.p)
+    second = others[0] if others else None
+    first = judged[0] if judged else None
+    return Verdict(
+        workload, (top.label, *groups[NOT_TOLD]),
+        "alone" if second is None else "not told apart" if groups[NOT_TOLD] else
+        "too few rounds" if groups[TOO_FEW] else "told apart",
+        second[0].label if second else "", highest / second[1] - 1 if second and second[1] else None,
+        first.low - 1 if first and first.low is not None else None,
+        first.high - 1 if first and first.high is not None else None,
+        largest, tuple(groups[TOLD]), tuple(groups[TOO_FEW]), max(map(len, ranked.rounds.values())),
+        invalid, missing, _confounders(comparison, top, [row for row, _ in others]),
+    )  # fmt: skip
+
+
+def _inside_floor(comparison: Comparison, index: int, highest: float, rate: float) -> bool:
+    """Return True if two numbers are no further apart than two measurements of one layout were."""
+    floor = comparison.noise_floors[index]
+    return floor is not None and rate > 0 and log(highest / rate) <= log1p(floor)
+
+
+def _confounders(comparison: Comparison, best: Row, others: Sequence[Row]) -> tuple[str, ...]:
+    """Return the facts in which the best and another differ. Rows have their differences from the baseline alone."""
+    here = {one.fact: one.here for one in best.confounders}
+    facts: dict[str, None] = {}
+    for row in others:
+        there = {one.fact: one for one in row.confounders}
+        for fact, one in there.items():
+            if here.get(fact, one.baseline) != one.here:
+                facts[fact] = None
+        facts |= {one.fact: None for one in best.confounders if one.fact not in there}
+    if len({day for row in (best, *others) if (day := comparison.sources[row.source - 1].started[:10])}) > 1:
+        facts["date"] = None
+    return tuple(facts)
+
+
+def answer_lines(comparison: Comparison, most: int = MOST_WORKLOADS) -> list[str]:
+    """Return the verdicts in words: the best of each workload, what is missing, what confounds.
+
+    Of more than `most` workloads the first ones are said, after a summary of all.
+    """
+    rivals = [one for one in comparison.verdicts if one.sure not in ("", "alone")]
+    lines = [_words(one) for one in rivals]
+    if len(lines) > most:
+        lines = [_summary(rivals), *lines[: most - 1], f"and {plural(len(lines) - most + 1, 'more workload')}"]
+    return [*lines, *_beside(comparison)]
+
+
+def _words(one: Verdict) -> str:
+    """`raid10 is best for w: 12 % above raid5 (9.1 to 15 %), told apart from all 3 others`."""
+    top, ahead = one.best[0], _ahead(one)
+    others = len(one.beaten) + len(one.unjudged) + len(one.best) - 1
+    if one.sure == "told apart":
+        apart = f"told apart from all {others} others" if others > 1 else "told apart"
+        return f"{top} is best for {one.workload}: {ahead}, {apart}"
+    beaten = f"; {top} is told apart from {plural(len(one.beaten), 'other')}" if one.beaten else ""
+    if one.sure == "not told apart":
+        return f"{named(one.best, _MOST_NAMES)} cannot be told apart for {one.workload}: {top} is {ahead}{beaten}"
+    return f"{top} has the highest number for {one.workload}: {ahead}{beaten}"
+
+
+def _ahead(one: Verdict) -> str:
+    if one.ahead is None:
+        return f"{one.second} has 0"
+    known = one.low is not None and one.high is not None and one.second not in one.unjudged
+    inside = f" ({_number(one.low)} to {_number(one.high)} %)" if known else ""
+    return f"{percent_text(one.ahead)} above {one.second}{inside}"
+
+
+def _number(share: float | None) -> str:
+    words = percent_text(abs(share or 0.0)).removesuffix(" %")
+    return f"-{words}" if (share or 0.0) < 0 and float(words) else words
+
+
+def _summary(rivals: Sequence[Verdict]) -> str:
+    """`of 12 workloads: best are raid10 for 7, raid5 for 2; 3 without a clear best`."""
+    clear = Counter(one.best[0] for one in rivals if one.sure == "told apart")
+    names = [f"{name} for {count}" for name, count in clear.most_common()]
+    open_ = len(rivals) - clear.total()
+    said = [f"best are {named(names, _MOST_NAMES)}"] if names else []
+    return f"of {len(rivals)} workloads: " + "; ".join([*said, *([f"{open_} without a clear best"] if open_ else [])])
+
+
+def _beside(comparison: Comparison) -> Iterator[str]:
+    """Yield a line each for what has no verdict, is not valid, is missing, and confounds."""
+    verdicts = comparison.verdicts
+    few = [one for one in verdicts if one.unjudged]
+    if few:
+        yield _few(few, [one for one in verdicts if one.sure not in ("", "alone")])
+    invalid = _places([(label, one.workload) for one in verdicts for label in one.invalid], len(verdicts))
+    if invalid:
+        yield f"no valid number: {named(invalid, _MOST_NAMES)}"
+    several = len(comparison.rows) > 1
+    missing = _places([(label, one.workload) for one in verdicts for label in one.missing if several], len(verdicts))
+    if missing:
+        yield f"not built or not measured: {named(missing, _MOST_NAMES)}"
+    confounders = list(dict.fromkeys(fact for one in verdicts for fact in one.confounders))
+    if confounders:
+        yield f"differs beside the layouts, and may be the cause: {named(confounders, _MOST_NAMES)}"
+
+
+def _few(few: Sequence[Verdict], all_: Sequence[Verdict]) -> str:
+    if all(one.rounds == 1 for one in all_):
+        return "one number of each, no rounds: no intervals, so no verdict"
+    where = "" if len(few) == len(all_) else f" for {named([one.workload for one in few], _MOST_NAMES)}"
+    return f"too few rounds for a verdict{where}: {ENOUGH}"
+
+
+def _places(found: Sequence[tuple[str, str]], workloads: int) -> list[str]:
+    """Return `raid6 for w, v` by layout, or its name alone where it concerns every workload."""
+    by_layout: dict[str, list[str]] = {}
+    for label, workload in found:
+        by_layout.setdefault(label, []).append(workload)
+    return [label if len(of) == workloads else f"{label} for {named(of, 3)}" for label, of in by_layout.items()]
