@@ -63,7 +63,7 @@ def hostile():
 class Page(HTMLParser):
     """What a page is made of."""
 
-    VOID = frozenset(("meta", "link", "br"))
+    VOID = frozenset(("meta", "link", "br", "input"))
 
     def __init__(self, data):
         super().__init__()
@@ -110,6 +110,61 @@ def test_the_page_needs_nothing_but_itself(page):
     assert not {"img", "iframe", "object"} & set(found.tags)
 
 
+class Paper(HTMLParser):
+    """What is printed of a page where nothing is selected: its headings and the sentences on paper alone."""
+
+    def __init__(self, data):
+        super().__init__()
+        self.open, self.heads, self.left_out, self.tables = [], [], [], 0
+        self.feed(data.decode())
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in Page.VOID:
+            self.open.append((tag, dict(attrs).get("class") or ""))
+        self.tables += tag == "table" and not self.hidden
+
+    def handle_endtag(self, tag):
+        self.open.pop()
+
+    @property
+    def hidden(self):
+        return any("detail" in kind.split() for _, kind in self.open)
+
+    def handle_data(self, data):
+        if self.open and self.open[-1][0] in ("h2", "h3"):
+            (self.left_out if self.hidden else self.heads).append(data)
+
+
+def test_on_paper_there_is_a_summary_that_says_what_is_left_out(page):
+    paper = Paper(page)
+    assert paper.heads == ["Old against new", "Layouts × workloads", "Charts", "Old against new", "Layouts side by side",
+                           "Round by round", "Latency by percentile", "Under the roof of the bare disks",
+                           "Results"]  # fmt: skip
+    assert paper.tables == 3
+    text = page.decode()
+    sections = [head for head in paper.left_out if f"<h2>{head}</h2>" in text]
+    assert sections[-1] == "Every cell, its run and its command"
+    note = re.search(r'<p class="on-paper">(.*?)</p>', text, re.DOTALL).group(1)
+    assert all(f"“{head}”" in note for head in sections)
+    assert "<h3>Devices over time</h3>" in text
+    assert "Devices over time" in paper.left_out
+    assert "details of “Charts”" in note
+    print_rules = text[text.index("@media print") : text.index("</style>")]
+    assert ".detail { display: none; }" in print_rules
+    assert "body:has(#print-all:checked) .detail { display: block; }" in print_rules
+    assert '<input type="checkbox" id="print-all">' in text
+
+
+def test_what_differs_is_on_paper_in_one_line_a_fact():
+    one, other = real(1), real(2)
+    other = msgspec.structs.replace(other, machine=msgspec.structs.replace(other.machine, kernel="6.99"))
+    text = FORMATS["html"].write(compare_many([one, other])).decode()
+    section = text[text.index('<section id="confounders"') :]
+    assert '<div class="detail"><div class="scroll' in section
+    assert re.search(r'<ul class="notes on-paper">.*<li>confounder kernel: 6\.99 with ', section, re.DOTALL)
+    assert "details of “What else differs”" in text
+
+
 def test_every_number_of_the_page_leads_to_its_cells_with_run_and_command(page):
     found = Page(page)
     targets = [link[1:] for link in found.links if link.startswith("#cell-")]
@@ -130,7 +185,7 @@ def test_the_page_has_every_kind_of_chart_with_words_for_who_cannot_see_it(page)
 
 def test_the_page_has_the_latency_of_all_rounds_together(page):
     text = page.decode()
-    section = text[text.index('<section id="latency">') :]
+    section = text[text.index('<section id="latency"') :]
     assert (
         section[: section.index("</section>")].count('<tr><th scope="row">') == 2 * 6 * 3
     )  # two results, six rows, write, sync, write

@@ -104,7 +104,8 @@ def _rate_words(shown: float, unit: Unit) -> str:
     return f"{rate_text(shown / SCALE[unit], unit)} {unit}"
 
 
-LINES = Chart("lines", "Second by second", partial(_by_workload, per="second", lines_of=_seconds_of, draw=_draw_seconds))
+seconds_panels = partial(_by_workload, per="second", lines_of=_seconds_of, draw=_draw_seconds)
+LINES = Chart("lines", "Second by second", seconds_panels, detail=True)
 
 Passes = tuple[list[float], tuple[int, int]]
 """The rate of every pass of a cell, and the first and last pass of its window, counted from 1."""
@@ -138,7 +139,7 @@ def _draw_passes(cells: Sequence[Line[Passes]], axes: Axes, style: Style) -> lis
 
 
 passes_panels = partial(_by_workload, per="pass", lines_of=_passes_of, draw=_draw_passes)
-PASSES = Chart("passes", "Pass by pass, until it is steady", passes_panels)
+PASSES = Chart("passes", "Pass by pass, until it is steady", passes_panels, detail=True)
 
 _LEAST_ROUNDS = 3
 
@@ -241,4 +242,4 @@ def _devices(cell: Cell) -> dict[str, DeviceUse]:
     return dict(sorted(found.items(), key=lambda item: (item[1].role != "target", item[0])))
 
 
-HEAT_MAP = Chart("heat-map", "Devices over time", _heat_map_panels)
+HEAT_MAP = Chart("heat-map", "Devices over time", _heat_map_panels, detail=True)

@@ -60,6 +60,8 @@ class Chart(NamedTuple):
     name: str
     title: str
     panels: Callable[[Comparison], list[Panel]]
+    detail: bool = False
+    """It shows cells one by one: on paper it is not in the summary."""
 
 
 T = TypeVar("T")

@@ -118,10 +118,14 @@ theme.addEventListener("click", () => {
   const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = dark ? "light" : "dark";
 });
-// Paper has no place to click: every command is printed, and closed again afterwards.
+// Paper has no place to click: where all is printed, every command is opened, and closed again afterwards.
 let opened = [];
 addEventListener("beforeprint", () => {
+  if (!document.getElementById("print-all").checked) return;
   opened = [...document.querySelectorAll("details:not([open])")];
   opened.forEach((one) => { one.open = true; });
 });
-addEventListener("afterprint", () => opened.forEach((one) => { one.open = false; }));
+addEventListener("afterprint", () => {
+  opened.forEach((one) => { one.open = false; });
+  opened = [];
+});

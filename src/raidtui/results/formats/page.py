@@ -30,6 +30,7 @@ from raidtui.results.lines import (
     TITLE,
     account_lines,
     beside,
+    confounder_lines,
     geometric_mean_text,
     has_means,
     legend_lines,
@@ -194,6 +195,24 @@ _POLICY = (
 """The page may load nothing from anywhere."""
 
 
+_DETAILS = frozenset(("where", "latency", "cells"))
+"""Sections that are not in the summary on paper."""
+_DETAIL = ' class="detail"'
+
+
+def _left_out(shown: Sequence[tuple[str, str, str]]) -> str:
+    """Return the sentence about what is not on the paper; it is on paper alone. `shown` are name, head and content."""
+    found = [f"“{head}”" for name, head, _ in shown if name in _DETAILS]
+    partly = [head for name, head, content in shown if name not in _DETAILS and f"<div{_DETAIL}" in content]
+    found += [f"details of “{head}”" for head in partly]
+    if not found:
+        return ""
+    return (
+        f'<p class="on-paper">This is a summary. Not printed: {", ".join(found)}. The page itself has them; select “print '
+        "every detail” at its top to print them.</p>"
+    )
+
+
 def write_html(comparison: Comparison) -> bytes:
     """The page. Without the charting library it has no charts, and says so."""
     title = text(_title(comparison), 300)
@@ -210,7 +229,10 @@ def write_html(comparison: Comparison) -> bytes:
     ]
     shown = [one for one in sections if one[2]]
     links = "".join(f'<a href="#{name}">{head}</a>' for name, head, _ in shown)
-    body = "\n".join(f'<section id="{name}"><h2>{head}</h2>{content}</section>' for name, head, content in shown)
+    body = "\n".join(
+        f'<section id="{name}"{_DETAIL if name in _DETAILS else ""}><h2>{head}</h2>{content}</section>'
+        for name, head, content in shown
+    )
     page = f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -223,8 +245,10 @@ def write_html(comparison: Comparison) -> bytes:
 <style>{_file("page.css")}{COLOUR_RULES}</style>
 </head>
 <body>
-<header><h1>{title}</h1><button type="button" class="theme" hidden>light / dark</button></header>
+<header><h1>{title}</h1><label><input type="checkbox" id="print-all"> print every detail</label>
+<button type="button" class="theme" hidden>light / dark</button></header>
 <nav>{links}</nav>
+{_left_out(shown)}
 {body}
 <script>{_file("page.js")}</script>
 </body>
@@ -270,13 +294,18 @@ def _charts(comparison: Comparison) -> str:
             shown.append(figure)
         number += len(panels)
         if shown:
-            found.append(f'<h3>{chart.title}</h3><div class="charts">{"".join(shown)}</div>')
+            kind = _DETAIL if chart.detail else ""
+            found.append(f'<div{kind}><h3>{chart.title}</h3><div class="charts">{"".join(shown)}</div></div>')
     return _HINT + "".join(found) if found else ""
 
 
 def _confounders(comparison: Comparison) -> str:
     table = confounder_table(comparison)
-    return f"<p>Beside what was meant to differ from the baseline.</p>{table}" if table else ""
+    if not table:
+        return ""
+    lines = "".join(f"<li>{text(line)}</li>" for line in confounder_lines(comparison))
+    return (f"<p>Beside what was meant to differ from the baseline.</p><div{_DETAIL}>{table}</div>"
+            f'<ul class="notes on-paper">{lines}</ul>')  # fmt: skip
 
 
 def _file(name: str) -> str:
