@@ -10,13 +10,20 @@ from typing import Any, Final
 import msgspec
 
 from raidtui.base.text import clean
+from raidtui.foreign.disk_marks import CRYSTAL_DISK_MARK
+from raidtui.foreign.elbencho import ELBENCHO
 from raidtui.foreign.fio_jobs import FIO_JOB
 from raidtui.foreign.fio_reports import FIO
+from raidtui.foreign.hcibench import HCIBENCH
 from raidtui.foreign.imported import table_of_result
+from raidtui.foreign.iperf3 import IPERF3
 from raidtui.foreign.other_tools import DD, IOSTAT, IOZONE, PG_TEST_FSYNC
 from raidtui.foreign.plain_table import PLAIN_TABLE
 from raidtui.foreign.published import read_number
 from raidtui.foreign.sources import Imported, Reader, Source, TableReader
+from raidtui.foreign.sysbench import SYSBENCH
+from raidtui.foreign.vdbench import VDBENCH
+from raidtui.foreign.zpool_iostat import ZPOOL_IOSTAT
 from raidtui.model.convert import message_and_place, plain
 from raidtui.model.jsonio import read_json
 from raidtui.model.problem import ProblemError, fail
@@ -122,7 +129,10 @@ class Own:
 
 OWN: Reader = Own()
 READERS: Final = MappingProxyType[str, Reader](
-    {reader.name: reader for reader in (DD, FIO, FIO_JOB, IOSTAT, IOZONE, PG_TEST_FSYNC, OWN, PLAIN_TABLE)}
+    {reader.name: reader for reader in (
+        CRYSTAL_DISK_MARK, DD, ELBENCHO, FIO, FIO_JOB, HCIBENCH, IOSTAT, IOZONE, IPERF3, PG_TEST_FSYNC, SYSBENCH,
+        VDBENCH, ZPOOL_IOSTAT, OWN, PLAIN_TABLE,
+    )}
 )
 """Readers by the word that names them on the command line. A new kind of file is a reader and an entry here."""
 

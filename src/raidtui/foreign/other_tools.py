@@ -129,7 +129,12 @@ _COLUMNS: Final[Mapping[str, Column]] = {
 _WORKLOAD: Final = "iostat"
 _BANNER: Final = re.compile(r"Linux \S+ \(")
 """The first line of iostat's output."""
-_HEADING: Final = re.compile(r"Device:?\s+.*(?:tps|r/s|rrqm/s).*")
+_HEADING: Final = re.compile(r"Device:?\s+.*(?:tps|r/s|rrqm/s).*|(?:tps|[rwdf]/s|%util|aqu-sz)\s.*\sDevice")
+"""With -h the name of the device stands behind its numbers, and those of -x in several tables."""
+_FIRST_OF_REPORT: Final = re.compile(r"Device.*|(?:tps|r/s)\s.*")
+_HUMAN: Final = re.compile(r"([\d.,]+)([kMGTP%])")
+_HUMAN_UNITS: Final = {"k": "KiB", "M": "MiB", "G": "GiB", "T": "TiB"}
+"""Units of -h, whatever the heading says. A rate above GiB/s is not counted in TiB/s here."""
 
 
 def sniff_iostat(text: str) -> bool:
@@ -141,8 +146,9 @@ def add_iostat(making: Building, text: str, name: str) -> None:
         _json(making, text, name)
         return
     columns: list[str] = []
+    behind = False
     lines = lines_of(text, name)
-    several = sum(_HEADING.fullmatch(line.strip()) is not None for line in lines) > 1
+    several = sum(_begins_report(line) for line in lines) > 1
     report = 0
     if several and any(_BANNER.match(line) for line in lines):
         _note_since_boot(making, name)
@@ -150,12 +156,18 @@ def add_iostat(making: Building, text: str, name: str) -> None:
     for number, line in enumerate(lines, 1):
         words = line.split()
         if _HEADING.fullmatch(line.strip()):
-            columns, report = words[1:], report + 1
+            behind = words[-1] == "Device"
+            columns, report = words[:-1] if behind else words[1:], report + _begins_report(line)
         elif not words:
             columns = []
         elif columns and report > 0 and len(words) == len(columns) + 1:
-            for column, word in zip(columns, words[1:], strict=True):
-                _figure(making, words[0], column, word, report, f"{name}:{number}")
+            device, values = (words[-1], words[:-1]) if behind else (words[0], words[1:])
+            for column, word in zip(columns, values, strict=True):
+                _figure(making, device, column, word, report, f"{name}:{number}")
+
+
+def _begins_report(line: str) -> bool:
+    return _HEADING.fullmatch(line.strip()) is not None and _FIRST_OF_REPORT.fullmatch(line.strip()) is not None
 
 
 def _note_since_boot(making: Building, name: str) -> None:
@@ -165,9 +177,16 @@ def _note_since_boot(making: Building, name: str) -> None:
 
 
 def _figure(making: Building, device: str, heading: str, word: str, report: int, place: str) -> None:
-    column, number = _COLUMNS.get(heading.lower()), read_number(word)
+    column, human = _COLUMNS.get(heading.lower()), _HUMAN.fullmatch(word)
+    number = read_number(human[1] if human is not None else word)
     if column is None or number is None:
         return
+    if human is not None:
+        word = human[1].replace(",", ".")
+        unit = f"{_HUMAN_UNITS.get(human[2], '')}{'/s' if column.unit.endswith('/s') else ''}"
+        if unit == "TiB/s":
+            number, word, unit = number._replace(value=number.value * 1024), "", "GiB/s"
+        column = column._replace(unit=column.unit if human[2] == "%" else unit)
     if column.of_the_unit != 1.0:
         value = number.value * column.of_the_unit
         number, word = number._replace(value=value), f"{value:.{len(word.partition('.')[2])}f}"
