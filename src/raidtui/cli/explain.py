@@ -57,7 +57,7 @@ def _show(found: Explanation, out: Console) -> None:
 
 
 def _show_list(found: Sequence[Explanation], out: Console) -> None:
-    listing = table("CODE", "MEANS")
+    listing = table("CODE", "MEANS", whole=("CODE",))
     for entry in found:
         listing.add_row(text(entry.code), text(entry.title))
     out.print(listing)

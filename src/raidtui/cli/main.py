@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
@@ -54,14 +55,27 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _DESCRIPTION = """Compose, build, measure and compare Linux storage layouts from a terminal.
 
-`raidtui` without a command opens the screens. A command does the same for scripts:
-  raidtui --on root@stor1 plan md-local    what a replay would do there; nothing is touched
+`raidtui` without a command opens the screens. A command does the same for
+scripts:
+  raidtui --on root@stor1 plan md-local    what a replay would do there; nothing
+                                           is touched
 A server needs only ssh and Python 3.11 or newer: raidtui brings its code along."""
-_EPILOG = """exit codes: 0 done, every cell valid · 1 unexpected error · 2 usage, unreadable or
-invalid file, server not reached or its answer unusable · 3 refused, nothing was
-touched · 4 build failed, disks restored · 5 measured, but a cell is invalid; or
-compare --fail-if is met, or lint found something · 6 something is left behind:
-recover · 130 cancelled, disks restored"""
+_EPILOG = """exit codes: 0 done, every cell valid · 1 unexpected error · 2 usage, unreadable
+or invalid file, server not reached or its answer unusable · 3 refused, nothing
+was touched · 4 build failed, disks restored · 5 measured, but a cell is
+invalid; or compare --fail-if is met, or lint found something · 6 something is
+left behind: recover · 130 cancelled, disks restored"""
+
+
+class Help(argparse.HelpFormatter):
+    """Help whose words are never broken at a hyphen: names of options and of choices have them."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return textwrap.fill(" ".join(text.split()), width, initial_indent=indent, subsequent_indent=indent,
+                             break_on_hyphens=False)  # fmt: skip
 
 
 Screens = Callable[[argparse.Namespace], int]
@@ -116,8 +130,9 @@ def parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
             import_module("raidtui.cli.lab").add_parser(commands)
         else:
             command = commands.add_parser(
-                name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", parents=[common], allow_abbrev=False
-            )
+                name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", parents=[common],
+                allow_abbrev=False, formatter_class=Help,
+            )  # fmt: skip
             add_arguments, run = import_module(f"raidtui.cli.{_MODULES.get(name, name)}").COMMANDS[name]
             add_arguments(command)
             command.set_defaults(handler=run)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.screen import connect, print_json
+from raidtui.cli.screen import connect, print_json, print_lines
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.files import document
 from raidtui.front.phrases import looks_line
@@ -37,7 +37,7 @@ def plan_command(args: Namespace) -> int:
     if args.json:
         print_json(plain(plan))
         return 0
-    print("\n".join(plan_lines(plan)))
+    print_lines(plan_lines(plan))
     print(f"\nTo run it:\n\n  {command_line(plan, args)}")
     return 0
 
@@ -168,7 +168,7 @@ def preview_command(args: Namespace) -> int:
     if args.json:
         print_json(plain(found))
     else:
-        print("\n".join(preview_lines(found)))
+        print_lines(preview_lines(found))
     return int(max((Exit(problem.exit) for problem in found.problems), default=Exit.DONE))
 
 

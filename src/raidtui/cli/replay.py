@@ -14,7 +14,7 @@ import msgspec
 from raidtui.base.text import clean, plural
 from raidtui.cli.plan import add_scenario_arguments, command_line, make_plan, plan_lines, request_of, split_ids
 from raidtui.cli.printers import Printer, printer_for
-from raidtui.cli.screen import connect, console, json_text, print_json
+from raidtui.cli.screen import connect, console, json_text, print_json, print_lines
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.files import check_output, save
 from raidtui.front.follow import Back, Ended, Follower, Lost, start
@@ -98,9 +98,9 @@ def _ask_for_consent(plan: Plan, args: Namespace) -> int:
     if args.json:
         print(json_text(plain(Consent(PROBLEMS_SCHEMA, problem.exit, (problem,), plan, line))))
     else:
-        print("\n".join(plan_lines(plan)))
+        print_lines(plan_lines(plan))
         if looked := looks_line(plan):
-            print(f"\n{looked}")
+            print_lines(["", looked])
         print(f"\nTo run it:\n\n  {line}")
     sys.stdout.flush()
     print(sentence(problem).splitlines()[0], file=sys.stderr)

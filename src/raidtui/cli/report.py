@@ -89,7 +89,7 @@ def _machine_lines(machine: Machine) -> list[str]:
 
 def _disks(result: Result, out: Console) -> None:
     known = {disk.id: disk for disk in result.disks}
-    listing = table("ROLE", "DISK", "MODEL", "SIZE", "FIRMWARE", right=("SIZE",))
+    listing = table("ROLE", "DISK", "MODEL", "SIZE", "FIRMWARE", right=("SIZE",), whole=("DISK",))
     for role, disks in result.binding.items():
         for disk in disks:
             firmware = known[disk.id].firmware if disk.id in known else ""

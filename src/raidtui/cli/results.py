@@ -129,7 +129,7 @@ def _show(args: Namespace, shown: list[Known], count: int) -> None:
         none = "No results yet: `raidtui replay SCENARIO` makes one."
         out.print("No result has these words." if args.words or args.find else none)
         return
-    listing = table("BEGAN", "SCENARIO", "SERVER", "VALID", "RUN", right=("VALID",))
+    listing = table("BEGAN", "SCENARIO", "SERVER", "VALID", "RUN", right=("VALID",), whole=("RUN",))
     for one in shown:
         if one.problem:
             continue

@@ -12,7 +12,7 @@ from raidtui.base.text import clean
 from raidtui.cli.plan import split_ids
 from raidtui.cli.printers import LIVE_EVERY_S
 from raidtui.cli.replay import Signals, finish, watch
-from raidtui.cli.screen import add_json_argument, connect, print_json, show_or_json, table, text
+from raidtui.cli.screen import add_json_argument, connect, print_json, print_lines, show_or_json, table, text
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.files import check_output
 from raidtui.front.phrases import sentence
@@ -48,7 +48,8 @@ def show(found: RunList, out: Console) -> None:
     if not found.runs:
         out.print("No runs yet: `raidtui replay SCENARIO` makes one.")
         return
-    listing = table("RUN", "SCENARIO", "STATE", "CELLS", "EXIT", "OUTCOME", right=("CELLS", "EXIT"))
+    listing = table("RUN", "SCENARIO", "STATE", "CELLS", "EXIT", "OUTCOME", right=("CELLS", "EXIT"),
+                    whole=("RUN", "STATE"))  # fmt: skip
     for info in found.runs:
         listing.add_row(
             text(info.run),
@@ -135,7 +136,7 @@ def recover_command(args: Namespace) -> int:
     if args.json:
         print_json(plain(found))
     else:
-        print("\n".join(lines(found)))
+        print_lines(lines(found))
     return max((entry.exit for entry in found.runs), default=int(Exit.DONE))
 
 

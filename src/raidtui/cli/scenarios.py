@@ -54,7 +54,7 @@ def scenarios_command(args: Namespace) -> int:
         print_json(plain(ShippedScenarios("raidtui.scenarios/1", tuple(found))))
         return 0
     counts = ("DISKS", "LAYOUTS", "WORKLOADS")
-    listing = table("SCENARIO", *counts, "TITLE", right=counts)
+    listing = table("SCENARIO", *counts, "TITLE", right=counts, whole=("SCENARIO",))
     for entry in found:
         numbers = (sum(entry.roles.values()), len(entry.layouts), len(entry.workloads))
         listing.add_row(text(entry.name), *map(str, numbers), text(entry.title))
@@ -94,7 +94,7 @@ def show(kinds: Kinds, out: Console) -> None:
             out.print(indented(f"{kind.title}: {kind.help} {_offer(kind)}".strip(), 2, kind.kind, "bold"))
         out.print()
     out.print(text("Presets of workloads", "bold"))
-    rows = table("NAME", "WHAT IT IS")
+    rows = table("NAME", "WHAT IT IS", whole=("NAME",))
     for preset in kinds.presets:
         rows.add_row(text(preset.name), text(preset.title))
     out.print(rows)

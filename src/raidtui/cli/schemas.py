@@ -177,7 +177,7 @@ def _list(args: Namespace) -> None:
     if args.json:
         print_json(plain(SchemaList("raidtui.schemas/1", tuple(Schema(*one) for one in names.items()))))
         return
-    listing = table("NAME", "JSON SCHEMA OF")
+    listing = table("NAME", "JSON SCHEMA OF", whole=("NAME",))
     for name, describes in names.items():
         listing.add_row(text(name), text(describes))
     console(args).print(listing)

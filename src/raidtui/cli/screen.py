@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shlex
 import sys
+import textwrap
 import time
 import traceback
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 from raidtui import __version__
 from raidtui.base.files import private_folder
@@ -92,14 +94,18 @@ def console(args: Namespace | None = None, file: IO[str] | None = None, width: i
                  legacy_windows=False)  # fmt: skip
 
 
-def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
-    """An empty table without lines: columns two spaces apart, headings in bold; those in `right` are aligned right."""
+def table(*columns: str, right: tuple[str, ...] = (), whole: tuple[str, ...] = ()) -> Table:
+    """An empty table without lines: columns two spaces apart, headings in bold; those in `right` are aligned right.
+
+    Columns in `whole` are never wrapped: they hold names that are copied.
+    """
     from rich.table import Table
     from rich.text import Text
 
     made = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold", show_edge=False)
     for name in columns:
-        made.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
+        made.add_column(Text(name), justify="right" if name in right else "left", overflow="fold",
+                        no_wrap=name in whole)  # fmt: skip
     return made
 
 
@@ -108,6 +114,27 @@ def text(value: object, style: str = "") -> Text:
     from rich.text import Text
 
     return Text(clean(value), style=style)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print plain lines on stdout. A terminal would break words: for it, long lines are wrapped, but commands are not."""
+    width = console().width if sys.stdout.isatty() else None
+    for line in lines:
+        print(line if width is None else "\n".join(wrapped(line, width)))
+
+
+_HANGS: Final = re.compile(r"\s*(?:[A-Z][a-z]+(?: [a-z]+)?\s{2,}|[✗→·↓⚠✓] )?")
+"""Indentation of a line, with the label before its text."""
+_COMMAND: Final = re.compile(r"\s*(?:\$|raidtui) ")
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """Return a line as lines of this width, whole words each. Further lines stand below its text, a command is one line."""
+    match = _HANGS.match(line)
+    hang = len(match[0]) if match else 0
+    if len(line) <= width or _COMMAND.match(line) or hang > width // 2:
+        return [line]
+    return textwrap.wrap(line, width, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False)
 
 
 def indented(value: object, columns: int, mark: str = "", style: str = "") -> Any:
