@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from raidtui.lab.disks import DEFAULT_SPEC, LAB_DISKS, LAB_LIKE
-from raidtui.lab.state import DEFAULT_CPUS, DEFAULT_NAME
+from raidtui.lab.links import LAB_LINK, parse_link
+from raidtui.lab.state import DEFAULT_CPUS, DEFAULT_NAME, MAX_CLIENTS
 from raidtui.model.problem import Exit, Refusal, fail
 
 if TYPE_CHECKING:
     from raidtui.lab.disks import DiskSpec
-    from raidtui.lab.life import LabStatus
+    from raidtui.lab.life import DiskStatus, LabStatus
 
 USAGE: Final = Refusal(
     "usage",
@@ -31,6 +32,9 @@ USAGE: Final = Refusal(
 _CPUS = range(1, 17)
 _DISKS_HELP = f"""disks to give it, as COUNTxSIZE[:KIND][@SECTOR],… (default: {DEFAULT_SPEC}). G is GiB, M and T likewise.
 KIND is nvme (default), ssd (SCSI, discards) or hdd (SCSI, rotational); SECTOR is 512 or 4096 bytes"""
+_HOSTS = range(1, MAX_CLIENTS + 2)
+_LINK_HELP = """links of --hosts: RATE,DELAY,mtu=BYTES,rxe, each optional, for example 1gbit,0.2ms,mtu=9000,rxe. Rate and
+delay are those of each direction; rxe adds RDMA devices (Soft-RoCE)"""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -47,6 +51,10 @@ def add_parser(subparsers: Any) -> None:
     _add_name(up)
     up.add_argument("--disks", metavar="SPEC", help=_DISKS_HELP)
     up.add_argument("--like", metavar="FILE", help="disks like those that `raidtui disks --json` printed (- is stdin)")
+    up.add_argument("--hosts", type=int, choices=_HOSTS, default=1, metavar="N",
+                    help="with clients: N - 1 further machines c1, c2, … without disks, each with a link of its own to the "
+                    f"storage server; N is at most {_HOSTS[-1]}")  # fmt: skip
+    up.add_argument("--link", metavar="SPEC", help=_LINK_HELP)
     _add_cpus(up)
     up.add_argument("--cold", action="store_true", help="boot the machine instead of loading the saved, booted one")
     up.set_defaults(handler=_up)
@@ -98,14 +106,20 @@ def _up(args: argparse.Namespace) -> int:
     from raidtui.lab import life
 
     _end_like_ctrl_c()
-    state = life.up(args.name, _wanted_disks(args.disks, args.like), _say, cold=args.cold, cpus=args.cpus)
+    if args.link is not None and args.hosts == 1:
+        raise fail(LAB_LINK, "--link needs --hosts 2 or more", place="--link")
+    link = parse_link(args.link or "")
+    state = life.up(args.name, _wanted_disks(args.disks, args.like), _say, cold=args.cold, cpus=args.cpus,
+                    hosts=args.hosts, link=link)  # fmt: skip
     on = "lab" if args.name == DEFAULT_NAME else f"lab:{args.name}"
     name = "" if args.name == DEFAULT_NAME else f" {args.name}"
-    _say(f"{len(state.plugged)} disks. Type next:")
+    clients = f", {state.clients} client{'s' * (state.clients != 1)}" if state.clients else ""
+    _say(f"{len(state.plugged)} disks{clients}. Type next:")
     for line, what in (
         (f"raidtui --on {on} disks", "its disks, and whether they are free"),
         (f"raidtui --on {on}", "compose, build and measure"),
         (f"raidtui lab shell{name}", "look around as root"),
+        *([(f"raidtui lab shell {args.name}/c1", "the same on the first client")] if state.clients else ()),
         (f"raidtui lab down{name}", "throw it away"),
     ):
         _say(f"  {line:<31} {what}")
@@ -158,12 +172,21 @@ def _status(args: argparse.Namespace) -> int:
 
 
 def _print_status(status: LabStatus) -> None:
-    from raidtui.model.units import size_text
-
     what = "up" if status.running else "stopped"
     cpus = f"{status.cpus} CPU{'s' * (status.cpus != 1)}"
     print(f"{status.name}: {what}, {status.accel}, {cpus}, pid {status.pid or '-'}, ssh port {status.port or '-'}")
-    for disk in status.disks:
+    _print_disks(status.disks)
+    for host in status.hosts:
+        what = "up" if host.running else "stopped"
+        link = "link cut" if host.cut else f"link {status.link}"
+        print(f"  {host.name}: {what}, pid {host.pid or '-'}, ssh port {host.port or '-'}, {host.address}, {link}")
+        _print_disks(host.disks)
+
+
+def _print_disks(disks: list[DiskStatus]) -> None:
+    from raidtui.model.units import size_text
+
+    for disk in disks:
         size = size_text(disk.size_bytes)
         where = "" if disk.plugged else "  (not plugged in)"
         print(f"  {disk.serial:<20}  {disk.kind:<4}  {size:>8}  {disk.sector_bytes}-byte sectors{where}")

@@ -1,4 +1,4 @@
-"""Control of a lab for tests: power cuts, unplugged and replaced disks, slow disks, a stopped machine.
+"""Control of a lab for tests: power cuts, unplugged and replaced disks, slow disks, a stopped machine, cut links.
 
 Everything is done from outside the guest, so the guest can neither prevent nor hide it.
 """
@@ -15,6 +15,7 @@ from raidtui.base import proc
 from raidtui.lab import disks, life, qemu, ssh
 from raidtui.lab.disks import DiskSpec, LabDisk, free_port, make_disk
 from raidtui.lab.host import Say, silent
+from raidtui.lab.links import LinkSpec
 from raidtui.lab.qemu import Qmp
 from raidtui.lab.ssh import LAB_DOWN
 from raidtui.lab.state import DEFAULT_CPUS, DEFAULT_NAME, LabFiles, LabState
@@ -22,7 +23,7 @@ from raidtui.model.problem import fail
 
 
 class Lab:
-    """Control of one lab. Disks are named by serial."""
+    """Control of one host of a lab: of the storage server, or of a client (`NAME/c1`). Disks are named by serial."""
 
     def __init__(self, name: str = DEFAULT_NAME) -> None:
         self.name = name
@@ -30,8 +31,9 @@ class Lab:
 
     # --- its life
 
-    def up(self, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = False, cpus: int = DEFAULT_CPUS) -> Lab:
-        life.up(self.name, specs, say, cold=cold, cpus=cpus)
+    def up(self, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = False, cpus: int = DEFAULT_CPUS,
+           hosts: int = 1, link: LinkSpec | None = None) -> Lab:  # fmt: skip
+        life.up(self.name, specs, say, cold=cold, cpus=cpus, hosts=hosts, link=link)
         return self
 
     def down(self) -> None:
@@ -58,6 +60,20 @@ class Lab:
 
     def resume(self) -> None:
         self.qmp("cont")
+
+    # --- its clients
+
+    def client(self, number: int) -> Lab:
+        """Return the control of a client, which has the same abilities."""
+        return Lab(f"{self.files.lab}/c{number}")
+
+    def cut(self, number: int) -> None:
+        """Pull the cable between the storage server and a client. It stays pulled if they crash and start again."""
+        life.set_link(self.files.server(), number, up=False)
+
+    def restore(self, number: int) -> None:
+        """Plug the cable in again."""
+        life.set_link(self.files.server(), number, up=True)
 
     # --- its disks
 
@@ -104,7 +120,7 @@ class Lab:
         """Plug in an additional disk; return its serial."""
         state = self.state
         number = 1 + max((int(disk.serial.rsplit("-", 1)[-1]) for disk in state.disks), default=0)
-        disk = make_disk(self.name, number, free_port(state.disks, spec.kind), spec)
+        disk = make_disk(self.name, number, free_port(state.disks, spec.kind, len(life.links_of(self.files, state))), spec)
         disks.make_sparse(self.files.folder / disk.file_name, spec.size_bytes)
         state.disks.append(disk)
         self.files.save(state)

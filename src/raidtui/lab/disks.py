@@ -18,7 +18,8 @@ from raidtui.model.problem import ProblemError, Refusal, fail
 LAB_DISKS: Final = Refusal(
     "lab.disks",
     "The disks of the lab are not valid",
-    "--disks is a list of COUNTxSIZE[:KIND][@SECTOR]. A lab has room for 28 NVMe and 64 SCSI disks of 1 MiB to 16 TiB.",
+    "--disks is a list of COUNTxSIZE[:KIND][@SECTOR]. A lab has room for 28 NVMe (each client takes the "
+    "place of one) and 64 SCSI disks of 1 MiB to 16 TiB.",
     "For example: --disks 6x8G,2x16G:hdd,1x4G:ssd@4096.",
 )
 LAB_LIKE: Final = Refusal(
@@ -115,11 +116,11 @@ class _Listed(msgspec.Struct):
         return DiskSpec(size - size % 4096, kind, 4096 if self.logical_sector_bytes == 4096 else 512)
 
 
-def checked(specs: Sequence[DiskSpec]) -> list[DiskSpec]:
-    """Return the specifications. Raises ProblemError if a lab has no room for so many."""
-    nvme = sum(spec.kind == "nvme" for spec in specs)
-    if nvme > MAX_NVME or len(specs) - nvme > MAX_SCSI:
-        raise _bad(f"{nvme} NVMe and {len(specs) - nvme} SCSI disks", f"are more than {MAX_NVME} and {MAX_SCSI}")
+def checked(specs: Sequence[DiskSpec], links: int = 0) -> list[DiskSpec]:
+    """Return the specifications. Raises ProblemError if a host with so many links has no room for so many disks."""
+    nvme, most = sum(spec.kind == "nvme" for spec in specs), MAX_NVME - links
+    if nvme > most or len(specs) - nvme > MAX_SCSI:
+        raise _bad(f"{nvme} NVMe and {len(specs) - nvme} SCSI disks", f"are more than {most} and {MAX_SCSI}")
     return list(specs)
 
 
@@ -143,9 +144,9 @@ def name_disks(lab_name: str, specs: Sequence[DiskSpec]) -> list[LabDisk]:
     return sorted(disks, key=lambda disk: disk.serial)
 
 
-def free_port(disks: Sequence[LabDisk], kind: str) -> int:
+def free_port(disks: Sequence[LabDisk], kind: str, links: int = 0) -> int:
     """Return the lowest free port of that bus."""
-    checked([*(disk.spec for disk in disks), DiskSpec(1 << 30, kind)])
+    checked([*(disk.spec for disk in disks), DiskSpec(1 << 30, kind)], links)
     taken = {disk.port for disk in disks if (disk.spec.kind == "nvme") == (kind == "nvme")}
     return next(port for port in range(MAX_SCSI) if port not in taken)
 

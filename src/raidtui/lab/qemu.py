@@ -9,6 +9,7 @@ import shlex
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal
@@ -19,6 +20,7 @@ from raidtui.base import proc
 from raidtui.base.files import read_text
 from raidtui.lab.disks import MAX_NVME, LabDisk
 from raidtui.lab.host import tool
+from raidtui.lab.links import End
 from raidtui.lab.state import DEFAULT_CPUS, LabFiles
 from raidtui.model.problem import Exit, Refusal, fail
 
@@ -301,6 +303,59 @@ def plug(qmp: Qmp, folder: Path, disks: Sequence[LabDisk], fails: Fails = "") ->
         except QmpError:
             _drop_node(qmp, disk)
             raise
+
+
+def plug_link(qmp: Qmp, end: End, sockets: Path) -> None:
+    """Plug the network card at one end of a link into the machine. The link's socket is in the folder `sockets`.
+
+    The storage server's end listens for as long as its machine runs; the client's end is connected to it.
+    """
+    name = f"link{end.number}"
+    if end.at_server:
+        qmp.command("netdev_add", type="stream", id=name, server=True, addr=_socket(end.number, sockets))
+        _wait_listening(sockets / name)
+    else:
+        # A hub between card and connection: the connection can be replaced, and the guest keeps its card.
+        qmp.command("netdev_add", type="hubport", id=name, hubid=end.number)
+        connect_link(qmp, end.number, sockets)
+    qmp.command("device_add", driver="virtio-net-pci", netdev=name, id=f"{name}-card", mac=end.mac, romfile="",
+                bus=f"rp{MAX_NVME - end.number}")  # fmt: skip
+
+
+def connect_link(qmp: Qmp, number: int, sockets: Path) -> None:
+    """Connect the client's end of a link to the storage server's machine, again if that was started anew.
+
+    QEMU before 8.0 does not reconnect by itself.
+    """
+    wire, port = f"wire{number}", f"wire{number}-port"
+    for old in (wire, port):
+        with suppress(QmpError):  # at the first time there is none
+            qmp.command("netdev_del", id=old)
+    qmp.command("netdev_add", type="stream", id=wire, server=False, addr=_socket(number, sockets))
+    qmp.command("netdev_add", type="hubport", id=port, hubid=number, netdev=wire)
+
+
+def _wait_listening(path: Path, timeout_s: float = 30.0) -> None:
+    """Wait until QEMU listens on the socket, which it begins after it has answered the command."""
+    deadline = time.monotonic() + timeout_s
+    accepts = "00010000"  # the column Flags of /proc/net/unix: proc(5)
+    while not any(words[3] == accepts and words[7:] == [str(path)] for words in _unix_sockets()):
+        if time.monotonic() > deadline:
+            raise QmpError(f"QEMU does not listen on {path}")
+        time.sleep(0.02)
+
+
+def _unix_sockets() -> list[list[str]]:
+    return [line.split(None, 7) for line in (read_text("/proc/net/unix") or "").splitlines()]
+
+
+def _socket(number: int, sockets: Path) -> dict[str, Any]:
+    return {"type": "unix", "path": str(sockets / f"link{number}")}
+
+
+def set_link(qmp: Qmp, number: int, *, up: bool) -> None:
+    """Cut or restore a link at one end, as if the cable was pulled or plugged in: the guest's card loses its carrier."""
+    qmp.command("set_link", name=f"link{number}", up=up)
 
 
 def unplug(qmp: Qmp, disk: LabDisk) -> None:

@@ -32,8 +32,10 @@ PACKAGES: Final = (
     "mdadm", "lvm2", "thin-provisioning-tools", "vdo", "bcache-tools", "dmsetup", "zfsutils-linux", "xfsprogs",
     "e2fsprogs", "btrfs-progs", "f2fs-tools", "dosfstools", "cryptsetup-bin", "nvme-cli", "smartmontools", "sg3-utils",
     "gdisk", "parted", "pciutils", "util-linux-extra",
+    # exports over a network, and their clients
+    "open-iscsi", "python3-rtslib-fb", "rdma-core", "ibverbs-providers", "ibverbs-utils", "rdmacm-utils",
     # measuring and looking
-    "fio", "sysstat", "lsof", "strace",
+    "fio", "iperf3", "perftest", "iputils-ping", "sysstat", "lsof", "strace",
 )  # fmt: skip
 
 MODULE_PACKAGES: Final = ("linux-headers-amd64", "zfs-dkms")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -62,12 +63,18 @@ Host {HOST}
 """
 
 
-def write_config(path: Path, port: int, image: Path, master: Path) -> None:
-    """Write the configuration, and beside it copies of the image's keys: a lab outlives its image in the cache."""
+def write_config(path: Path, port: int, image: Path, master: Path, clients: Sequence[LabFiles] = ()) -> None:
+    """Write the configuration, and beside it copies of the image's keys: a lab outlives its image in the cache.
+
+    The configuration of a host names it `lab`; that of a storage server names its clients, too (`lab-c1`).
+    """
     for name in ("key", "known_hosts"):
         if not (path.parent / name).exists():
             write_atomic(path.parent / name, (image / name).read_bytes())
-    write_atomic(path, config_text(port, path.parent / "key", path.parent / "known_hosts", master).encode())
+    text = config_text(port, path.parent / "key", path.parent / "known_hosts", master)
+    for client in clients:
+        text += client.ssh_config.read_text().replace(f"Host {HOST}\n", f"\nHost {HOST}-{client.host}\n")
+    write_atomic(path, text.encode())
 
 
 def argv(config: Path, *, multiplexed: bool = True, tty: bool = False) -> list[str]:
@@ -130,8 +137,8 @@ def running_lab(name: str) -> tuple[LabFiles, LabState]:
     files = LabFiles(name)
     state = files.load()
     if state is None or not state.ready or not files.pids():
-        up_line = "raidtui lab up" + ("" if name == DEFAULT_NAME else f" {name}")
-        raise fail(LAB_DOWN, f"lab {name} is not up", remedy=up_line)
+        up_line = "raidtui lab up" + ("" if files.lab == DEFAULT_NAME else f" {files.lab}")
+        raise fail(LAB_DOWN, f"{files.title} is not up", remedy=up_line)
     return files, state
 
 

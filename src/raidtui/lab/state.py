@@ -1,4 +1,4 @@
-"""A lab on this machine: its folder, its QEMU process and its sockets."""
+"""A lab on this machine: the folder, QEMU process and sockets of each of its hosts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ import msgspec
 from raidtui.base.files import lock_file, private_folder, read_text, write_atomic
 from raidtui.base.paths import run_folder, state_folder
 from raidtui.lab.disks import LabDisk
+from raidtui.lab.links import LinkSpec
 from raidtui.model.problem import Exit, Refusal, fail
 
 LAB_BUSY: Final = Refusal(
@@ -29,17 +30,19 @@ LAB_BUSY: Final = Refusal(
 LAB_NAME: Final = Refusal(
     "lab.name",
     "Not a valid name for a lab",
-    "A name has up to 32 of the characters a-z, 0-9 and -, and starts with a letter or digit.",
+    "A name has up to 32 of the characters a-z, 0-9 and -, and starts with a letter or digit. NAME/c1 is the first client "
+    "of a lab with several hosts.",
     "Choose another name.",
 )
 
 DEFAULT_NAME: Final = "default"
 DEFAULT_CPUS: Final = 2
-_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
+MAX_CLIENTS: Final = 7
+_NAME: Final = re.compile(r"([a-z0-9][a-z0-9-]{0,31})(?:/(c[1-7]))?")
 
 
 class LabState(msgspec.Struct):
-    """Saved description of a lab (`lab.json`)."""
+    """Saved description of one host of a lab (`lab.json`): of the storage server, or of a client."""
 
     name: str
     image: str
@@ -55,25 +58,58 @@ class LabState(msgspec.Struct):
     created: float
     ready: bool = False
     cpus: int = DEFAULT_CPUS
+    clients: int = 0
+    """Storage server only: the number of clients."""
+    link: LinkSpec | None = None
+    """Links between the storage server and its clients; None without clients."""
+    cut: list[int] = []
+    """Storage server only: the numbers of the clients whose link is cut."""
 
 
 class LabFiles:
-    """Paths of a lab. The sockets are in another folder because their paths must be short."""
+    """Paths of one host: of a lab's storage server (`NAME`), or of a client (`NAME/c1`) inside of the lab's folders.
+
+    The sockets are in another folder because their paths must be short.
+    """
 
     def __init__(self, name: str) -> None:
-        if not _NAME.fullmatch(name):
+        match = _NAME.fullmatch(name)
+        if match is None:
             raise fail(LAB_NAME, f"{name!r} cannot be a lab's name", remedy="use up to 32 of a-z, 0-9 and -")
         self.name = name
+        self.lab: str = match[1]
+        """Name of the lab."""
+        self.host: str = match[2] or ""
+        """Name of the client; empty for the storage server."""
         self.folder = labs_folder() / name
         self.meta = self.folder / "lab.json"
         self.overlay = self.folder / "root.qcow2"
         self.pid_file = self.folder / "qemu.pid"
         self.serial_log = self.folder / "console.log"
         self.ssh_config = self.folder / "ssh_config"
-        short = hashlib.sha256(str(self.folder).encode()).hexdigest()[:10]
-        self.sockets = run_folder() / f"lab-{short}"
+        short = hashlib.sha256(str(labs_folder() / self.lab).encode()).hexdigest()[:10]
+        self.lab_sockets = run_folder() / f"lab-{short}"
+        self.sockets = self.lab_sockets / self.host
         self.qmp = self.sockets / "qmp"
         self.ssh_master = self.sockets / "ssh"
+
+    @property
+    def number(self) -> int:
+        """Number of the client; 0 for the storage server."""
+        return int(self.host[1:] or 0)
+
+    @property
+    def title(self) -> str:
+        """Name of the host in a message."""
+        return f"host {self.host} of lab {self.lab}" if self.host else f"lab {self.lab}"
+
+    def server(self) -> LabFiles:
+        """Return the files of the lab's storage server."""
+        return LabFiles(self.lab)
+
+    def clients(self, count: int) -> list[LabFiles]:
+        """Return the files of the first `count` clients."""
+        return [LabFiles(f"{self.lab}/c{number}") for number in range(1, count + 1)]
 
     def load(self) -> LabState | None:
         try:
@@ -85,8 +121,8 @@ class LabFiles:
         write_atomic(self.meta, msgspec.json.encode(state))
 
     def create(self) -> None:
-        private_folder(self.folder)
-        private_folder(self.sockets)
+        for folder in (labs_folder() / self.lab, self.folder, self.lab_sockets, self.sockets):
+            private_folder(folder)
 
     def exists(self) -> bool:
         return self.folder.exists() or self.sockets.exists()
@@ -99,8 +135,8 @@ class LabFiles:
     def lock(self, timeout_s: float = 900.0) -> Iterator[None]:
         """Hold the lab's lock, so that one command at a time changes it. Its file is removed with the lab."""
         deadline = time.monotonic() + timeout_s
-        path = labs_folder() / f".{self.name}.lock"
-        why = f"another command still works on lab {self.name!r}"
+        path = labs_folder() / f".{self.lab}.lock"
+        why = f"another command still works on lab {self.lab!r}"
         while True:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             try:
@@ -111,19 +147,28 @@ class LabFiles:
                 try:
                     yield
                 finally:
-                    if not self.exists():
+                    if not self.server().exists():
                         path.unlink(missing_ok=True)
                 return
             finally:
                 os.close(fd)
 
     def pids(self) -> list[int]:
-        """Return the processes of this lab's QEMU, recognized by the pid file on their command line."""
-        return _pids_of("qemu-system", str(self.pid_file))
+        """Return the processes of this host's QEMU, recognized by the pid file on their command line."""
+        return _pids_of("qemu-system", (str(self.pid_file),))
+
+    def lab_pids(self) -> list[int]:
+        """Return the QEMU processes of all hosts of the lab. Files of the lab may be missing."""
+        hosts = (self.server(), *self.clients(MAX_CLIENTS))
+        return _pids_of("qemu-system", [str(files.pid_file) for files in hosts])
 
     def kill(self) -> bool:
-        """Kill this lab's QEMU, as a power cut does. Return True if no process of it is left."""
+        """Kill this host's QEMU, as a power cut does. Return True if no process of it is left."""
         return kill_all(self.pids)
+
+    def kill_lab(self) -> bool:
+        """Kill the QEMU processes of all hosts of the lab. Return True if none is left."""
+        return kill_all(self.lab_pids)
 
 
 def _is_file(path: Path, fd: int) -> bool:
@@ -152,13 +197,14 @@ def all_pids() -> list[int]:
     return [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
 
 
-def _pids_of(program: str, argument: str) -> list[int]:
-    """Return the processes of a program that were started with exactly this argument."""
+def _pids_of(program: str, arguments: Sequence[str]) -> list[int]:
+    """Return the processes of a program that were started with exactly one of these arguments."""
     found = []
+    wanted = {argument.encode() for argument in arguments}
     for pid in all_pids():
         with suppress(OSError):
             argv = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            if program.encode() in argv[0] and argument.encode() in argv:
+            if program.encode() in argv[0] and not wanted.isdisjoint(argv):
                 found.append(pid)
     return found
 

@@ -43,10 +43,11 @@ for unit in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub
     systemd-pcrphase-sysinit.service systemd-pcrmachine.service systemd-battery-check.service \
     systemd-logind.service systemd-journal-flush.service remote-fs.target sshd-keygen.service \
     zfs-mount.service zfs-share.service zfs-volume-wait.service \
-    postgresql.service; do
+    postgresql.service \
+    open-iscsi.service rtslib-fb-targetctl.service rdma-ndd.service; do
     ln -sf /dev/null "/etc/systemd/system/$unit"
 done
-systemctl enable lab-net.service >/dev/null 2>&1
+systemctl enable lab-net.service lab-links.service >/dev/null 2>&1
 systemctl set-default multi-user.target >/dev/null 2>&1
 
 mkdir -p /opt/raidtui /root/.ssh
