@@ -93,6 +93,7 @@ def _draw_seconds(layouts: Sequence[Line[list[Seconds]]], axes: Axes, style: Sty
             ]
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
+    axes.locator_params(axis="x", nbins=6)
     all_valid = all(each.valid for one in layouts for each in one.data)
     axes.set_xlabel("s" if all_valid else "s (dotted: not valid)")
     numbers(axes.yaxis)
@@ -231,6 +232,7 @@ def _draw_heat(cell: Cell, longest_s: float, tips: list[Tip], axes: Axes, _: Sty
                     [f"{short(name, 12)} {short(use.role, 8)}" for name, use in devices.items()])  # fmt: skip
     axes.set_xlim(0, longest_s)
     axes.invert_yaxis()
+    axes.locator_params(axis="x", nbins=5)
     axes.set_xlabel("s (dark: idle, bright: busy all the time)")
     axes.grid(visible=False)
     return tips
