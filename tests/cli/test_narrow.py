@@ -1,5 +1,11 @@
 """Eighty columns: no word is broken in the middle, and what is copied stays on one line."""
 
+import contextlib
+import os
+import pty
+import subprocess
+import sys
+
 import made
 import pytest
 
@@ -33,7 +39,26 @@ def test_long_lines_are_wrapped_between_words_below_their_text():
     assert wrapped("short", 60) == ["short"]
 
 
-@pytest.mark.parametrize("line", [f"    $ mdadm --create {'/dev/sda ' * 20}", f"  raidtui replay x --erase {'S1,' * 40}"])
+def test_a_terminal_gets_whole_words_and_a_pipe_whole_lines(tmp_path):
+    argv = [sys.executable, "-m", "raidtui", "plan", "no-such-scenario"]
+    terminal, ours = pty.openpty()
+    env = {**os.environ, "COLUMNS": "60"}
+    child = subprocess.Popen(argv, stdin=ours, stdout=ours, stderr=ours, env=env)
+    os.close(ours)
+    told = b""
+    with contextlib.suppress(OSError):  # EIO: the other side of the terminal was closed
+        while part := os.read(terminal, 65536):
+            told += part
+    assert child.wait(60) == 2
+    os.close(terminal)
+    lines = told.decode().splitlines()
+    assert max(map(len, lines)) <= 60
+    piped = subprocess.run(argv, stderr=subprocess.PIPE, text=True, env=env, check=False).stderr
+    assert max(map(len, piped.splitlines())) > 60
+    assert piped.split() == " ".join(lines).split()
+
+
+@pytest.mark.parametrize("line", [f"    $ mdadm --create {'/dev/sda ' * 20}", f"  → raidtui replay x --erase {'S1,' * 40}"])
 def test_commands_stay_on_one_line(line):
     assert wrapped(line, 80) == [line]
 

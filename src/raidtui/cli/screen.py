@@ -116,16 +116,20 @@ def text(value: object, style: str = "") -> Text:
     return Text(clean(value), style=style)
 
 
-def print_lines(lines: Iterable[str]) -> None:
-    """Print plain lines on stdout. A terminal would break words: for it, long lines are wrapped, but commands are not."""
-    width = console().width if sys.stdout.isatty() else None
+def print_lines(lines: Iterable[str], file: IO[str] | None = None) -> None:
+    """Print plain lines on `file` (stdout).
+
+    A terminal would break words: for it, long lines are wrapped, but commands are not.
+    """
+    file = file or sys.stdout
+    width = console(file=file).width if file.isatty() else None
     for line in lines:
-        print(line if width is None else "\n".join(wrapped(line, width)))
+        print(line if width is None else "\n".join(wrapped(line, width)), file=file)
 
 
 _HANGS: Final = re.compile(r"\s*(?:[A-Z][a-z]+(?: [a-z]+)?\s{2,}|[✗→·↓⚠✓] )?")
 """Indentation of a line, with the label before its text."""
-_COMMAND: Final = re.compile(r"\s*(?:\$|raidtui) ")
+_COMMAND: Final = re.compile(r"\s*(?:→ )?(?:\$|raidtui) ")
 
 
 def wrapped(line: str, width: int) -> list[str]:
@@ -157,7 +161,7 @@ def report(error: ProblemError, *, as_json: bool, explain_on: str = "") -> int:
         # On one line, so that it can also end a stream of events.
         print(json_text(problems_document(error.problems)), flush=True)
     for problem in error.problems:
-        print(sentence(problem), file=sys.stderr)
+        print_lines(sentence(problem).splitlines(), sys.stderr)
     if any(problem.exit != Exit.USAGE for problem in error.problems):
         on = f" --on {clean(explain_on)}" if explain_on else ""
         print(f"`raidtui{on} explain {clean(error.problems[0].code)}` explains it.", file=sys.stderr)
