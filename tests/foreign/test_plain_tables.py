@@ -373,6 +373,15 @@ def test_a_cell_without_end_is_no_number():
     assert [f.value for f in table.figures] == [1]
 
 
+@pytest.mark.parametrize("text", [
+    "layout,test,IOPS\n" + "raid0,4k read,1\n" * 150_000, "MB/s,raid0\n4k read,1\n\n" * 75_000,
+    "## MB/s\n\n| Test | raid0 |\n|---|---|\n" + "| 4k read | 1 |\n" * 150_000,
+])  # fmt: skip
+def test_more_rows_than_can_be_read_in_seconds_are_refused(text):
+    with pytest.raises(ProblemError, match=r"it has 150\d{3} rows; at most 40000 are read"):
+        read(text)
+
+
 def test_rows_of_one_cell_are_its_rounds_and_that_is_said():
     table = read_table(Source("t.csv", b"layout,workload,IOPS\nraid5,4k,100\nraid5,4k,120\nraid1,4k,90\n"))
     assert [(f.layout, f.round, f.value) for f in table.figures] == [("raid5", 1, 100), ("raid5", 2, 120), ("raid1", 1, 90)]

@@ -17,6 +17,8 @@ from raidtui.foreign.sources import unreadable
 from raidtui.model.table import RATE_UNITS, Asked, Figure
 
 MAX_COLUMNS: Final = 1000
+MAX_ROWS: Final = 40_000
+"""Rows of a file, which are read in some seconds."""
 _LONGEST: Final = 200
 """Characters of a cell with a number; spaces without end would be tried in every way."""
 _RULE: Final = re.compile(r"[\s|:+=-]*-{2,}[\s|:+=-]*")
@@ -66,6 +68,8 @@ class Table(NamedTuple):
 def blocks(lines: list[str], name: str) -> tuple[list[Table], list[Directive]]:
     """Tables that blank lines part, and what lines with # say. Raises ProblemError where a row is too wide."""
     delimiter = delimiter_of(lines)
+    if (rows := sum(delimiter in line for line in lines)) > MAX_ROWS:
+        raise unreadable(name, f"it has {rows} rows; at most {MAX_ROWS} are read", "Split it, or leave samples out.")
     found: list[list[Row]] = [[]]
     units: list[str] = []
     directives: list[Directive] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from raidtui.foreign.labels import size_bytes, whole
 from raidtui.foreign.published import read_number
@@ -47,11 +47,12 @@ def asked_of(options: Mapping[str, str], label: str = "", place: str = "") -> As
 
 def job_name_of(making: Building, layout: str, name: str) -> str:
     """`name`, or `name #2` where this layout has a workload of that name already."""
-    taken = {figure.workload for figure in making.figures if figure.layout == layout}
-    number, found = 1, name
-    while found in taken:
+    number = making.jobs.get((layout, name), 1)
+    found = name if number == 1 else f"{name} #{number}"
+    while (layout, found) in making.measured:
         number += 1
         found = f"{name} #{number}"
+    making.jobs[layout, name] = number
     return found
 
 
@@ -211,20 +212,41 @@ _TWICE: Final = (
     r"(?P<rate>[\d.]+)(?P<rate_unit>[kKMGT]?i?(?:B|bit))/s \((?P<again>[\d.]+)(?P<again_unit>[kKMGT]?i?(?:B|bit))/s\)"
 )
 """A rate in binary and decimal units, in the order that --kb_base chooses; in bits with --unit_base=1."""
+
+
+class Line(NamedTuple):
+    """A kind of line of fio's text, and the era of fio that prints it."""
+
+    pattern: re.Pattern[str]
+    before_3: bool = False
+    """fio before version 3 wrote KB and MB for 1024 and 1024² bytes."""
+
+
+class Rates(NamedTuple):
+    """A line that was matched."""
+
+    match: re.Match[str]
+    before_3: bool
+
+    def unit(self, unit: str) -> str:
+        """Return a unit as it is meant."""
+        return f"{unit[0]}iB" if self.before_3 and len(unit) > 1 else unit
+
+
 _FLOWS: Final = (
-    re.compile(rf"\s*(?P<word>read|write|trim|mixed)\s*: IOPS=(?P<iops>[\d.]+[kMG]?), BW={_TWICE}.*"),
-    re.compile(r"\s*(?P<word>read|write|trim|mixed)\s*: io=[\d.]+\s*[KMGT]?B, "
-               r"bw=(?P<rate>[\d.]+)\s*(?P<rate_unit>[KMG]?B)/s, iops=(?P<iops>[\d.]+[kKMG]?)\s*,.*"),
+    Line(re.compile(rf"\s*(?P<word>read|write|trim|mixed)\s*: IOPS=(?P<iops>[\d.]+[kMG]?), BW={_TWICE}.*")),
+    Line(re.compile(r"\s*(?P<word>read|write|trim|mixed)\s*: io=[\d.]+\s*[KMGT]?B, "
+               r"bw=(?P<rate>[\d.]+)\s*(?P<rate_unit>[KMG]?B)/s, iops=(?P<iops>[\d.]+[kKMG]?)\s*,.*"), before_3=True),
 )  # fmt: skip
 """Rates of one direction of a job, of fio since version 3 and before it."""
 _DIRECTION: Final = re.compile(r"\s*(read|write|trim|mixed)\s*: (?:IOPS|io)=.*")
 """Whatever else stands in it: fio counts nothing (`BW=0 (0)`) over all where it tells each direction as well."""
 _STATUSES: Final = (
-    re.compile(rf"[\s>]*(?P<word>READ|WRITE|TRIM|MIXED): bw={_TWICE},.*"
+    Line(re.compile(rf"[\s>]*(?P<word>READ|WRITE|TRIM|MIXED): bw={_TWICE},.*"
                r" io=(?P<amount>[\d.]+)(?P<amount_unit>[kKMGT]?i?B) .*"
-               r"run=(?P<shortest>\d+)-(?P<longest>\d+)msec\s*"),
-    re.compile(r"[\s>]*(?P<word>READ|WRITE|TRIM|MIXED): io=(?P<amount>[\d.]+)(?P<amount_unit>[KMGT]?B), "
-               r"aggrb=(?P<rate>[\d.]+)(?P<rate_unit>[KMG]?B)/s,.* maxt=\s*(?P<longest>\d+)\s*msec\s*"),
+               r"run=(?P<shortest>\d+)-(?P<longest>\d+)msec\s*")),
+    Line(re.compile(r"[\s>]*(?P<word>READ|WRITE|TRIM|MIXED): io=(?P<amount>[\d.]+)(?P<amount_unit>[KMGT]?B), "
+               r"aggrb=(?P<rate>[\d.]+)(?P<rate_unit>[KMG]?B)/s,.* maxt=\s*(?P<longest>\d+)\s*msec\s*"), before_3=True),
 )  # fmt: skip
 """Rates of one direction of a group, at the end of a report."""
 _LATENCY: Final = re.compile(r"\s*lat \((nsec|usec|msec)\)\s*: ?min=\s*\S+\s*, max=\s*\S+\s*, avg=\s*([\d.]+)\s*,.*")
@@ -283,41 +305,37 @@ def _statuses(making: Building, text: str, name: str) -> None:
     layout, workload = making.layout(stem(name)), ""
     told: set[str] = set()
     for number, line in enumerate(lines_of(text, name), 1):
-        match = _match(_STATUSES, line)
-        if match is None:
+        status = _match(_STATUSES, line)
+        if status is None:
             told = set() if "Run status group" in line else told
             continue
+        match = status.match
         place, direction = f"{name}:{number}", _DIRECTIONS[match["word"].lower()]
         if not told or direction in told:
             workload, told = making.workload(job_name_of(making, layout, "run status")), set()
         told.add(direction)
-        _rates(making, (layout, workload), place, match)
+        _rates(making, (layout, workload), place, status)
         if match.groupdict().get("shortest", match["longest"]) == match["longest"]:
-            amount, unit = match["amount"], _unit(match, match["amount_unit"])
+            amount, unit = match["amount"], status.unit(match["amount_unit"])
             making.printed((layout, workload), "amount", amount, unit, place, direction=direction)
             making.printed((layout, workload), "time", match["longest"], "ms", place, direction=direction)
 
 
-def _match(patterns: Sequence[re.Pattern[str]], line: str) -> re.Match[str] | None:
-    return next(filter(None, (pattern.fullmatch(line) for pattern in patterns)), None)
+def _match(lines: Sequence[Line], text: str) -> Rates | None:
+    found = ((one.pattern.fullmatch(text), one.before_3) for one in lines)
+    return next((Rates(match, before_3) for match, before_3 in found if match is not None), None)
 
 
-def _unit(match: re.Match[str], unit: str) -> str:
-    """Return the unit of a matched line; fio before version 3 wrote KB and MB for 1024 and 1024² bytes."""
-    old = match.re in (_FLOWS[1], _STATUSES[1])
-    return f"{unit[0]}iB" if old and len(unit) > 1 else unit
-
-
-def _rates(making: Building, cell: tuple[str, str], place: str, match: re.Match[str]) -> str:
+def _rates(making: Building, cell: tuple[str, str], place: str, line: Rates) -> str:
     """Add the rates of one line, and return its direction."""
-    said = match.groupdict()
+    said = line.match.groupdict()
     direction = _DIRECTIONS[said["word"].lower()]
     if "iops" in said:
         making.printed(cell, "iops", said["iops"], "IOPS", place, direction=direction)
     for name in ("again", "rate"):
         if name not in said:
             continue
-        text, unit = said[name], _unit(match, said[f"{name}_unit"])
+        text, unit = said[name], line.unit(said[f"{name}_unit"])
         number = read_number(text)
         if number is not None and unit.endswith("bit") and f"{unit}/s" not in RATE_UNITS:
             number, unit = number._replace(value=number.value / 8), f"{unit.removesuffix('bit')}B"

@@ -125,6 +125,10 @@ class Building:
         self.workloads: dict[str, Asked] = {}
         self.figures: list[Figure] = []
         self.claims: list[Claim] = []
+        self.measured: set[tuple[str, str]] = set()
+        """Layouts and workloads that have a figure."""
+        self.jobs: dict[tuple[str, str], int] = {}
+        """Jobs of one name in a layout, by layout and name."""
 
     def layout(self, key: str, subject: Subject | None = None) -> str:
         """A layout under this key; what was said of it before stays."""
@@ -150,6 +154,7 @@ class Building:
             raise unreadable(place, f"{str(more['round'])[:20]} is more than the largest number of a round")
         if len(self.figures) >= MAX_FIGURES:
             raise unreadable(place, f"there are more than {MAX_FIGURES} numbers")
+        self.measured.add((self.layout(layout), self.workload(workload)))
         self.figures.append(
             Figure(self.layout(layout), self.workload(workload), metric, number.value, cast(Unit, unit), text[:60],
                    place[:_MAX_LABEL], rough=number.rough, **more)
