@@ -110,7 +110,8 @@ def main(words: Sequence[str], screens: Screens | None = None) -> int:
 def parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser. Commands among `words` get all their arguments, other commands a name and a help line only."""
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument("--on", metavar="PLACE", help="server: user@host, lab[:NAME] or sim[:FILE] (default: this machine)")
+    common.add_argument("--on", metavar="PLACE", help="server: user@host, lab[:NAME] or sim[:NAME|:FILE]; several: "
+                        "A,B,C or @FILE with one per line (default: this machine)")  # fmt: skip
     common.add_argument("--no-color", action="store_true", help="print without colours, like NO_COLOR in the environment")
     parser = argparse.ArgumentParser(
         prog="raidtui",
@@ -139,6 +140,15 @@ def parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
+def _for_many(args: argparse.Namespace) -> Callable[[argparse.Namespace], int] | None:
+    """Return the command for several servers where `--on` names them. Raises ProblemError."""
+    if "," not in args.on and not args.on.startswith("@"):
+        return None
+    from raidtui.cli.fleet.commands import for_many  # only then its modules are loaded
+
+    return for_many(args)
+
+
 def _run(words: Sequence[str], screens: Screens | None) -> int:
     parser = parser_for(words)
     args = parser.parse_args(words)
@@ -153,11 +163,13 @@ def _run(words: Sequence[str], screens: Screens | None) -> int:
     from raidtui.model.problem import Exit, ProblemError
 
     try:
-        return int(args.handler(args))
+        return int((_for_many(args) or args.handler)(args))
     except ProblemError as error:
         from raidtui.cli.screen import report
 
-        return report(error, as_json=getattr(args, "json", False), explain_on=args.on)
+        # Any server explains a code; of several, none is asked.
+        one = "" if "," in args.on or args.on.startswith("@") else args.on
+        return report(error, as_json=getattr(args, "json", False), explain_on=one)
     except KeyboardInterrupt:
         return int(Exit.CANCELLED)
     except Exception as error:

@@ -44,12 +44,12 @@ def plan_command(args: Namespace) -> int:
 
 def request_of(args: Namespace) -> PlanRequest:
     """Return the request that the arguments of `plan` and `replay` describe."""
-    return PlanRequest(*_asked(args))
+    return PlanRequest(*asked(args, args.bind))
 
 
-def _asked(args: Namespace) -> tuple[str, dict[str, tuple[str, ...]], Options]:
+def asked(args: Namespace, bind_words: Sequence[str]) -> tuple[str, dict[str, tuple[str, ...]], Options]:
     """Return the scenario with the workloads given in shorthand, the disks by role, and the options."""
-    bind = binding_of(args)
+    bind = binding_of(bind_words)
     options = Options(quick=args.quick, layouts=tuple(args.layout), workloads=workload_names(args.workload))
     return with_workloads(document(args.scenario), args.workload), bind, options
 
@@ -131,10 +131,10 @@ def add_scenario_arguments(parser: ArgumentParser, json_help: str = "print JSON"
     parser.add_argument("--json", action="store_true", help=json_help)
 
 
-def binding_of(args: Namespace) -> dict[str, tuple[str, ...]]:
-    """Return `--bind` as disk ids by role. Raises ProblemError (`bind`)."""
+def binding_of(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the words of `--bind` as disk ids by role. Raises ProblemError (`bind`)."""
     bound: dict[str, tuple[str, ...]] = {}
-    for word in args.bind:
+    for word in words:
         role, equals, ids = word.partition("=")
         names = split_ids([ids])
         if not (role and equals and names):
@@ -162,7 +162,7 @@ def command_line(plan: Plan, args: Namespace) -> str:
 
 def preview_command(args: Namespace) -> int:
     """Print the preview; nothing is touched. If problems prevent a plan, the exit code is that of the worst one."""
-    request = PreviewRequest(*_asked(args))
+    request = PreviewRequest(*asked(args, args.bind))
     with connect(args) as engine:
         found: Preview = engine.call("preview", request, Preview)
     if args.json:

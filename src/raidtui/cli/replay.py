@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from types import FrameType
 from typing import Final
 
@@ -64,6 +64,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="new file for the result (default: one in $XDG_STATE_HOME/raidtui/results, for root in "
                              "/var/lib/raidtui/results)")  # fmt: skip
+    parser.add_argument("--keep-going", action=BooleanOptionalAction, default=True,
+                        help="with several servers: a server that fails does not stop the others (default)")  # fmt: skip
     parser.add_argument("--detach", action="store_true", help="start the run and return at once")
 
 

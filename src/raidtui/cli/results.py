@@ -191,11 +191,15 @@ def add_compare_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="new file to write to; - is stdout")
     parser.add_argument("--fail-if", metavar="CONDITION",
                         help="'worse > 5 %%': exit 5 if NEW is told apart from OLD and worse by more")  # fmt: skip
+    parser.add_argument("--servers", action="store_true",
+                        help="results of one scenario from many servers: which server is unlike the others, and in what")
     parser.add_argument("--json", action="store_true", help="the same as --format json")
 
 
 def compare_command(args: Namespace) -> int:
     """Print or write the comparison."""
+    if args.servers:
+        return _servers(args)
     share = parse_condition(args.fail_if) if args.fail_if is not None else None
     output = None if args.output == "-" else args.output
     check_output(output)
@@ -218,6 +222,15 @@ def compare_command(args: Namespace) -> int:
     for sentence in found:
         print(f"✗ {clean(sentence)}", file=sys.stderr)
     return int(Exit.INVALID if found else Exit.DONE)
+
+
+def _servers(args: Namespace) -> int:
+    """Print or write the comparison of servers."""
+    from raidtui.cli.fleet.servers import compare_files
+
+    if not args.results or args.find is not None:
+        raise fail(NOTHING_GIVEN, "--servers compares the results that are named", remedy="Name a result of each server.")
+    return compare_files(args, lambda name: given_data(args, name))
 
 
 def _given(args: Namespace) -> list[Result | Extract]:

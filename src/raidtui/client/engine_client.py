@@ -15,7 +15,7 @@ from raidtui import __version__
 from raidtui.base.lines import LineReader, LineTooLong
 from raidtui.base.proc import PIPE, Child, ToolError, spawn
 from raidtui.base.text import clean
-from raidtui.client.inbox import Answer, Inboxes, RawFailure
+from raidtui.client.inbox import MOST_UNREAD_BYTES, Answer, Inboxes, RawFailure
 from raidtui.client.places import ENGINE_START, Place, last_words, not_reached
 from raidtui.model.convert import encode
 from raidtui.model.event import LIVE, Record, RecoverFinished, RunFinished
@@ -78,19 +78,20 @@ _PROBLEMS: Final = msgspec.json.Decoder(Annotated[tuple[Problem, ...], msgspec.M
 class EngineClient:
     """One engine process. Requests may be made from several threads; use it as a context manager."""
 
-    def __init__(self, place: Place, waiting: Waiting | None = None) -> None:
-        """Start the engine and wait for its hello.
+    def __init__(self, place: Place, waiting: Waiting | None = None, *, unread_bytes: int = MOST_UNREAD_BYTES) -> None:
+        """Start the engine and wait for its hello. `unread_bytes` limits the answers to a request that wait to be read.
 
         Raises ProblemError: `unreachable`, `engine-start`, `engine-answer` or `engine-version`.
         """
         self.place = place
         try:
-            self._child: Child = spawn(place.argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=place.env)
+            self._child: Child = spawn(place.argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=place.env,
+                                       new_session=place.unattended)  # fmt: skip
         except ToolError as error:
             raise fail(ENGINE_START, str(error), place=place.name, remedy="Is that command installed here?") from None
         self.waiting = waiting
         self._sending = threading.Lock()
-        self._inboxes = Inboxes()
+        self._inboxes = Inboxes(unread_bytes)
         self._changed = self._inboxes.changed
         self._next_id = 1
         self._strays = 0

@@ -28,7 +28,7 @@ class Answer(NamedTuple):
     """Reason why the message must not be decoded, or empty; see `model.wire.excess`."""
 
 
-_MOST_BYTES: Final = 4 << 20
+MOST_UNREAD_BYTES: Final = 4 << 20
 """Largest size of the answers to one request that are unread or being read. A single message may be larger."""
 
 
@@ -42,8 +42,8 @@ class _Inbox:
         self.size = 0
         self.failed: ProblemError | None = None
 
-    def has_room(self, size: int) -> bool:
-        return not self.size or self.size + size <= _MOST_BYTES
+    def has_room(self, size: int, most_bytes: int) -> bool:
+        return not self.size or self.size + size <= most_bytes
 
 
 class Inboxes:
@@ -53,8 +53,9 @@ class Inboxes:
     block the answer to another request, the stream fails.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int = MOST_UNREAD_BYTES) -> None:
         self.changed = Condition()
+        self._most_bytes = most_bytes
         self._open: dict[int, _Inbox] = {}
         self._ended: ProblemError | None = None
 
@@ -78,7 +79,7 @@ class Inboxes:
             while (inbox := self._open.get(answer.reply.id)) is not None and self._ended is None:
                 if inbox.failed is not None:
                     break
-                if inbox.has_room(answer.size):
+                if inbox.has_room(answer.size, self._most_bytes):
                     inbox.answers.append(answer)
                     inbox.size += answer.size
                     self.changed.notify_all()

@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -27,7 +28,7 @@ ENGINE_START: Final = Refusal(
 PLACE: Final = Refusal(
     "place",
     "Not a valid place",
-    "--on takes an ssh destination, `lab`, `lab:NAME`, `sim`, or `sim:FILE` with recorded disks.",
+    "--on takes an ssh destination, `lab`, `lab:NAME`, `sim`, `sim:NAME`, or `sim:FILE` with recorded disks.",
     "Write user@host; `raidtui lab status` lists the labs.",
 )
 UNREACHABLE: Final = Refusal(
@@ -48,13 +49,15 @@ class Place(NamedTuple):
     """Code that the command may ask for before the engine starts (`remote/start.py`)."""
     shell: tuple[str, ...] | None = None
     """Argv before a line of shell that a server runs; None on this machine."""
+    unattended: bool = False
+    """True if the command has no terminal: it asks nothing, and Ctrl-C does not reach it."""
 
 
 def place(on: str) -> Place:
     """Return the place of `--on`.
 
-    `""` is this machine, `lab` or `lab:NAME` a lab, `sim` or `sim:FILE` a simulated server, anything else an ssh
-    destination.
+    `""` is this machine, `lab` or `lab:NAME` a lab, `sim`, `sim:NAME` or `sim:FILE` a simulated server, anything else an
+    ssh destination.
 
     Raises ProblemError: `place` for a destination that ssh could take for an option, and for a lab that is not up;
     `recording` for a file without recorded disks.
@@ -70,9 +73,15 @@ def place(on: str) -> Place:
         return _remote(f"lab {name}", lab_ssh.lab_argv(name, multiplexed=True), lab_ssh.code())
     if not re.fullmatch(r"[A-Za-z0-9_.@:%\[\]-]{1,200}", on) or on.startswith("-"):
         raise fail(PLACE, f"{on[:80]!r} is not an ssh destination", remedy="Write user@host, or lab, or lab:NAME.")
+    return _remote(on, ("ssh", "-T", "-o", "ServerAliveInterval=15", "--", on), _code())
+
+
+@lru_cache(maxsize=1)
+def _code() -> Code:
+    """Return this raidtui's code, read once: a hundred servers get the same."""
     from raidtui.remote.pack import local_code  # only a server needs it
 
-    return _remote(on, ("ssh", "-T", "-o", "ServerAliveInterval=15", "--", on), local_code())
+    return local_code()
 
 
 def _remote(name: str, ssh: Sequence[str], code: Code) -> Place:
@@ -80,6 +89,17 @@ def _remote(name: str, ssh: Sequence[str], code: Code) -> Place:
 
     # ssh needs its agent, its config and a terminal for the passphrase: the caller's environment, untouched.
     return Place(name, (*ssh, as_root(start_script(code.version))), dict(os.environ), code, tuple(ssh))
+
+
+_CONNECT_S: Final = 20
+
+
+def unattended(where: Place) -> Place:
+    """Return a place for one of many servers: questions of several logins would mix on one terminal, so none is asked."""
+    argv = where.argv
+    if argv[0] == "ssh":
+        argv = ("ssh", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={_CONNECT_S}", *argv[1:])
+    return where._replace(argv=argv, unattended=True)
 
 
 def root_argv(place: Place, argv: Sequence[str]) -> tuple[str, ...]:
@@ -101,15 +121,19 @@ def _here() -> Place:
     return Place("this machine", prefix + argv, {**CLEAN_ENV, **keep})
 
 
-def _simulated(recording: str) -> Place:
+def _simulated(word: str) -> Place:
     """A server of recorded disks: it needs no rights, and keeps its runs apart from those of real servers."""
-    if recording:
-        from raidtui.model.recording import read_recording  # only this place needs the protocol's structs
+    from raidtui.model.recording import named, read_recording  # only this place needs the protocol's structs
 
-        read_recording(Path(recording))  # a wrong file is told at once
-    argv = (engine_python(), "-I", str(ENTRY), "engine", "--simulate", str(Path(recording).absolute()) if recording else "")
+    name, state = "simulated server", state_folder() / "simulated"
+    if (own := named(word)) is not None:
+        name, state = f"{name} {own.name}", state / "named" / own.name
+    elif word:
+        read_recording(Path(word))  # a wrong file is told at once
+        word = str(Path(word).absolute())
+    argv = (engine_python(), "-I", str(ENTRY), "engine", "--simulate", word)
     home = {key: os.environ[key] for key in ("HOME",) if key in os.environ}
-    return Place("simulated server", argv, {**CLEAN_ENV, **home, "XDG_STATE_HOME": str(state_folder() / "simulated")})
+    return Place(name, argv, {**CLEAN_ENV, **home, "XDG_STATE_HOME": str(state)})
 
 
 def engine_python() -> str:

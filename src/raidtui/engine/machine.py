@@ -13,6 +13,7 @@ from raidtui import __version__
 from raidtui.base.files import read_text
 from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.base.text import clean
+from raidtui.inventory import machine_id
 from raidtui.load.catalog import engines
 from raidtui.model.result import Machine
 from raidtui.stack.catalog import all_layers
@@ -33,6 +34,7 @@ def describe() -> Machine:
         governor=read_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         mitigations=_mitigations(),
         tools={"raidtui": __version__, **tool_versions()},
+        machine_id=machine_id(),
     )
 
 

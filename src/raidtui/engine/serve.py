@@ -22,7 +22,6 @@ from raidtui.base.lines import LineReader, LineTooLong
 from raidtui.base.text import clean
 from raidtui.engine import methods
 from raidtui.engine.server import server
-from raidtui.inventory import boot_id
 from raidtui.model.convert import decode, encode
 from raidtui.model.problem import ProblemError, Refusal, bug, fail
 from raidtui.model.protocol import (
@@ -108,7 +107,7 @@ class Server:
         self._numbers: set[int] = set()
 
     def serve(self) -> int:
-        self._send(Hello(PROTOCOL, __version__, server().host, server().has_root, boot_id()))
+        self._send(Hello(PROTOCOL, __version__, server().host, server().has_root, server().boot_id, server().machine_id))
         busy: list[tuple[threading.Thread, float | None]] = []
         while not self._gone.is_set():
             try:

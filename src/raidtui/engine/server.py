@@ -36,6 +36,8 @@ class Server(NamedTuple):
     runner: tuple[str, ...] = ("runner",)
     """Words of the runner's command line before the run's folder."""
     simulated: bool = False
+    machine_id: str = ""
+    boot_id: str = ""
 
 
 _server: Server | None = None
@@ -50,6 +52,8 @@ def server() -> Server:
         search=inventory.search,
         watch=inventory.watch,
         recover=recover.recover,
+        machine_id=inventory.machine_id(),
+        boot_id=inventory.boot_id(),
     )
 
 

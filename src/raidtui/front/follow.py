@@ -66,12 +66,17 @@ class Follower:
         *,
         first: EngineClient | None = None,
         patience_s: float = PATIENCE_S,
+        most_bytes: int = _MOST_BYTES,
     ) -> None:
-        """Start to follow. `first` is an open connection to use first; its owner closes it."""
+        """Start to follow. `first` is an open connection to use first; its owner closes it.
+
+        `most_bytes` limits the records that are read ahead.
+        """
         self._connect = connect
         self._run = run
         self._first = first
         self._patience_s = patience_s
+        self._most_bytes = most_bytes
         self._after = 0
         self._boot_id = ""
         self._items: deque[tuple[Item, int]] = deque()
@@ -99,7 +104,7 @@ class Follower:
     def _put(self, item: Item, size: int = 0) -> None:
         """Queue an item, waiting for room: the engine is not read faster than the items are taken."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or not self._size or self._size + size <= _MOST_BYTES)
+            self._changed.wait_for(lambda: self._closed or not self._size or self._size + size <= self._most_bytes)
             if self._closed:
                 raise fail(CLOSED, "the run is no longer followed")
             self._items.append((item, size))

@@ -112,7 +112,11 @@ def found_results(
 def export(comparison: Comparison, format_: Format, path: str) -> None:
     """Write it to `path`, a new file. Raises ProblemError (`output`)."""
     check_output(path)
-    data = format_.write(comparison)
+    write_new(path, format_.write(comparison))
+
+
+def write_new(path: str, data: bytes) -> None:
+    """Write data to a new file. Raises ProblemError (`output`)."""
     try:
         with Path(path).open("xb") as file:
             try:

@@ -3,7 +3,7 @@
 `scan()` lists them, `watch()` tells when one comes or goes, `REASONS` explains every reason. Nothing here writes to a disk.
 """
 
-from raidtui.inventory.blocks import boot_id
+from raidtui.inventory.blocks import boot_id, machine_id
 from raidtui.inventory.reasons import CONTENT, REASONS
 from raidtui.inventory.scan import Examined, Ownership, examine, kernel_names, present, scan, search, unmoved
 from raidtui.inventory.signatures import Signature
@@ -19,6 +19,7 @@ __all__ = [
     "boot_id",
     "examine",
     "kernel_names",
+    "machine_id",
     "present",
     "scan",
     "search",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -145,6 +147,17 @@ def is_physical_disk(node: Node) -> bool:
 def boot_id() -> str:
     """Return the kernel's random name for this boot."""
     return read_text("/proc/sys/kernel/random/boot_id") or ""
+
+
+def machine_id(file: str = "/etc/machine-id") -> str:
+    """Return a hash of this machine's id; empty if it has none.
+
+    machine-id(5) asks not to show the id itself; a keyed hash is what sd_id128_get_machine_app_specific(3) makes of it.
+    """
+    found = read_text(file) or ""
+    if not re.fullmatch(r"[0-9a-f]{32}", found):
+        return ""
+    return hmac.new(bytes.fromhex(found), b"raidtui", hashlib.sha256).hexdigest()[:32]
 
 
 def is_root() -> bool:

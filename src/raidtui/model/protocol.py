@@ -29,6 +29,8 @@ class Hello(msgspec.Struct, frozen=True, tag="hello", tag_field="type"):
     host: str
     root: bool
     boot_id: str
+    machine_id: str = ""
+    """Hash of the server's /etc/machine-id; empty if it has none."""
 
 
 class Request(msgspec.Struct, frozen=True, tag="request", tag_field="type"):

@@ -48,6 +48,13 @@ SCHEMA: Final = Refusal(
     "A key, type or value is not allowed at this place.",
     "`raidtui schema scenario` and `raidtui schema result` print what is allowed.",
 )
+SERVER_TWICE: Final = Refusal(
+    "server-twice",
+    "A server is there twice",
+    "Two names of a list, or two results, are of the same machine. Two runs on one machine would disturb each other, and "
+    "it would count twice among the servers. Nothing was touched.",
+    "Remove one of the two.",
+)
 STUCK: Final = Refusal(
     "stuck",
     "A device does not answer",

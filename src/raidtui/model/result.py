@@ -41,6 +41,8 @@ class Machine(msgspec.Struct, frozen=True, omit_defaults=True):
     mitigations: dict[str, str] = {}
     tools: dict[str, str] = {}
     """Versions of the tools and libraries that were used: `{"fio": "3.39", "mdadm": "4.4"}`."""
+    machine_id: str = ""
+    """Hash of the server's /etc/machine-id, by which two results are known to be of one server; empty in older files."""
     simulated: bool = False
     """True if nothing was built or measured: disks, kernel and numbers are simulated."""
 

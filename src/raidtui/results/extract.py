@@ -107,6 +107,8 @@ class Extract(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     where cells are kept whole."""
     cpus: int = 0
     disks: tuple[Disk, ...] = ()
+    machine_id: str = ""
+    """Hash of the server's machine-id; empty where it is not known, and in the index."""
 
 
 class LeanReport(msgspec.Struct, frozen=True, gc=False, rename={"version": "fio version", "raw": "global options"}):
@@ -235,6 +237,7 @@ def _extract(result: Result | LeanResult, given: Given, server: Server) -> Extra
         failed=failed,
         workloads={name: f"[{given.workloads.get(name, 'null')}, {how}]" for name in loads},
         facts=_machine_facts(result, server, given),
+        machine_id=server.machine_id,
     )
 
 

@@ -74,6 +74,7 @@ class Server(NamedTuple):
 
     host: str
     facts: dict[str, str]
+    machine_id: str = ""
 
 
 def server_of(machine: Machine) -> Server:
@@ -89,7 +90,7 @@ def server_of(machine: Machine) -> Server:
         "mitigations": ", ".join(f"{name}: {state}" for name, state in sorted(machine.mitigations.items())),
         "rehearsal": "",
         **{f"tool {name}": version for name, version in sorted(machine.tools.items())},
-    })  # fmt: skip
+    }, machine.machine_id)  # fmt: skip
 
 
 def leaf(name: str) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
+import uuid
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
+from raidtui import inventory
 from raidtui.engine.run import runs
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.recover import Report
@@ -18,7 +21,7 @@ from raidtui.inventory.reasons import reason
 from raidtui.model.disk import Disk
 from raidtui.model.event import RecoverFinished
 from raidtui.model.protocol import RecoveredDisk, RecoveredRun
-from raidtui.model.recording import read_recording
+from raidtui.model.recording import Named, named, read_recording
 
 RECORDED_DISKS: Final = Path(__file__).with_name("disks.json")
 """Answer of `raidtui disks --json` in a lab with disks of three kinds."""
@@ -27,22 +30,54 @@ _TICK_S: Final = 1.0
 """Longest pause between two answers of `watch`, in seconds."""
 
 
-def simulated_server(path: Path) -> Server:
-    """Return a server with the disks of a recording. Raises ProblemError (`recording`)."""
-    recording = read_recording(path)
+class Recorded(NamedTuple):
+    """Host and disks of a simulated server."""
+
+    host: str
+    disks: tuple[Disk, ...]
+    machine_id: str
+    slow: bool = False
+
+
+def recorded(word: str) -> Recorded:
+    """Return the simulated server of a word: a file of recorded disks, a name (`model/recording.py`), or nothing.
+
+    Raises ProblemError (`recording`).
+    """
+    own = named(word)
+    found = read_recording(RECORDED_DISKS if own is not None or not word else Path(word))
+    host = found.host if own is None else own.name
+    disks = found.disks if own is None else tuple(_own(disk, own) for disk in found.disks)
+    machine_id = hashlib.sha256(f"simulated {own.name if own else word}".encode()).hexdigest()[:32]
+    return Recorded(f"simulated {host}", disks, machine_id, own is not None and own.slow)
+
+
+def _own(disk: Disk, server: Named) -> Disk:
+    """Return the disk with an identity that no other simulated server has."""
+    serial = f"{disk.serial}-{server.name}"
+    firmware = f"{disk.firmware}-other" if server.firmware and disk.firmware else disk.firmware
+    wwid = disk.wwid and f"{disk.wwid}-{server.name}"
+    return msgspec.structs.replace(disk, id=serial, serial=serial, wwid=wwid, firmware=firmware)
+
+
+def simulated_server(word: str) -> Server:
+    """Return the simulated server of a word (see `recorded`). Raises ProblemError (`recording`)."""
+    found = recorded(word)
 
     def scan(held: Mapping[str, str]) -> tuple[Disk, ...]:
-        return tuple(_with_holder(disk, held) for disk in recording.disks)
+        return tuple(_with_holder(disk, held) for disk in found.disks)
 
     return Server(
-        host=f"simulated {recording.host}",
+        host=found.host,
         has_root=True,
         scan=scan,
         search=lambda disks, _: disks,
         watch=_watch,
         recover=_recover,
-        runner=("runner", "--simulate", str(path)),
+        runner=("runner", "--simulate", word),
         simulated=True,
+        machine_id=found.machine_id,
+        boot_id=str(uuid.uuid5(uuid.NAMESPACE_OID, found.machine_id + inventory.boot_id())),
     )
 
 

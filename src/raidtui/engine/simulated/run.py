@@ -18,6 +18,7 @@ from raidtui.engine.run.journal import wall_clock
 from raidtui.engine.run.measuring import device_uses
 from raidtui.engine.run.runner import Runner, run
 from raidtui.engine.run.target import Family
+from raidtui.engine.simulated.disks import Recorded, recorded
 from raidtui.engine.simulated.rates import Rates, rates
 from raidtui.engine.step_args import CellRun, common_args, decode_args
 from raidtui.engine.validity.evidence import caution
@@ -27,7 +28,6 @@ from raidtui.model.event import DisksAdmitted, RunStarted
 from raidtui.model.frame import SECTOR_BYTES, Frame
 from raidtui.model.plan import Step
 from raidtui.model.problem import Exit, fail
-from raidtui.model.recording import read_recording
 from raidtui.model.refusals import CANCELLED
 from raidtui.model.result import Cell, Machine, marked
 from raidtui.stack.action import Outcome
@@ -46,6 +46,8 @@ _STEP_S: Final = 0.04
 _MOST_TICKS: Final = 60
 _NOISE: Final = 0.02
 """Standard deviation of the rates of cells and samples, relative."""
+_SLOW: Final = 0.6
+"""Share of the usual rates that a slow server has."""
 _CORES: Final = 16
 _HZ: Final = 100
 
@@ -98,24 +100,24 @@ class SimulatedSampler:
         return frame
 
 
-def run_folder(recording: str, folder: str) -> int:
+def run_folder(word: str, folder: str) -> int:
     """Entry of a simulated runner: execute the plan in this run's folder and return the exit code."""
     os.umask(0o077)
-    return run(SimulatedRunner(Path(folder), Path(recording)))
+    return run(SimulatedRunner(Path(folder), recorded(word)))
 
 
 class SimulatedRunner(Runner):
     """Executes a plan without touching anything."""
 
-    def __init__(self, folder: Path, recording: Path) -> None:
+    def __init__(self, folder: Path, simulated: Recorded) -> None:
         super().__init__(folder)
-        recorded = read_recording(recording)
-        self._host = recorded.host
-        self._disks = {disk.id: disk for disk in recorded.disks}
+        self._simulated = simulated
+        self._disks = {disk.id: disk for disk in simulated.disks}
         self._random = random.Random(self.plan.digest)  # noqa: S311  the same plan has the same numbers
 
     def _note_start(self) -> None:
-        machine = Machine(f"simulated {self._host}", "none (simulated)", cpus=_CORES, simulated=True)
+        host, machine_id = self._simulated.host, self._simulated.machine_id
+        machine = Machine(host, "none (simulated)", cpus=_CORES, machine_id=machine_id, simulated=True)
         self._emit(RunStarted(self.folder.name, self.plan, machine, os.getpid(), __version__))
 
     def _admit(self) -> bool:
@@ -160,6 +162,7 @@ class SimulatedRunner(Runner):
         disks = [self._disks[disk] for disk in plan.data_disks or step.erases]
         pattern = engine.pattern(spec)
         workload = rates(pattern, disks, plan.expected_write_amplification).scaled(self._noise())
+        workload = workload.scaled(_SLOW) if self._simulated.slow else workload
         runtime_s = max(1.0, engine.estimate(spec, args.size_bytes, kind=args.kind).seconds)
         family = self._family(step)
         targets = [name for name, role in family.devices.items() if role == "target"]
@@ -192,7 +195,8 @@ class SimulatedRunner(Runner):
             expected_write_amplification=plan.expected_write_amplification, data_disks=plan.data_disks,
             command=step.commands[0] if step.commands else (), started=wall_clock(), seconds=runtime_s,
         )  # fmt: skip
-        return marked(cell, [SIMULATED.mark("the numbers were simulated, not measured")])
+        slow = f", and the server was made slow: {_SLOW:g} of the usual rate" if self._simulated.slow else ""
+        return marked(cell, [SIMULATED.mark(f"the numbers were simulated, not measured{slow}")])
 
     def _noise(self) -> float:
         return max(0.5, self._random.gauss(1.0, _NOISE))

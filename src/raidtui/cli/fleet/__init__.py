@@ -1,0 +1,1 @@
+"""Commands for many servers (`--on a,b,c`)."""

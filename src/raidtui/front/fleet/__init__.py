@@ -1,0 +1,1 @@
+"""Many servers at the same time: their connections, consents, runs and exit codes."""
