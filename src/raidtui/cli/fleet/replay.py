@@ -143,7 +143,7 @@ def _detach(args: Namespace, fleet: Fleet, begun: Mapping[str, str]) -> int:
 
 def goodbye(args: Namespace, runs: Mapping[str, str]) -> str:
     """Return lines with the runs that go on, and the commands that follow them again."""
-    lines = [f"{plural(len(runs), 'run')} go on; to see all of them again: "
+    lines = [f"{plural(len(runs), 'run')} {'goes' if len(runs) == 1 else 'go'} on; to see all again: "
              f"{clean(shlex.join(['raidtui', '--on', args.on, 'attach']), 65536)}"]  # fmt: skip
     lines += [f"  one of them: {clean(shlex.join(['raidtui', '--on', server, 'attach', run]), 4096)}"
               for server, run in list(runs.items())[:_MOST_NAMED]]  # fmt: skip
@@ -224,7 +224,7 @@ def _finish(args: Namespace, fleet: Fleet, runs: list[ServerRun]) -> int:
         for problem in one.view.finished.problems if one.view.finished else ():
             say(f"{clean(one.server, 80)}: {sentence(problem)}")
     extracts = {one.server: one.extract for one in runs if one.extract is not None and one.extract.points}
-    compared = compare_servers(extracts) if extracts else None
+    compared = compare_servers(extracts) if len(extracts) > 1 else None
     if args.json:
         documents = [_document(one) for one in runs]
         documents += [{"server": server, "exit": int(error.exit), **_problems(error)}

@@ -52,7 +52,8 @@ class Fleet:
     def connect(self, name: str) -> EngineClient:
         """Open a connection to one server, in its turn. Raises ProblemError."""
         with self._starts:
-            engine = EngineClient(unattended(place(name)), _give_up(name), unread_bytes=_UNREAD_BYTES)
+            where = unattended(place(name))._replace(name=name)  # problems name the server as --on does
+            engine = EngineClient(where, _give_up(name), unread_bytes=_UNREAD_BYTES)
         engine.waiting = None
         return engine
 
@@ -145,7 +146,7 @@ def each(
 def of_server(name: str, error: ProblemError) -> ProblemError:
     """Return the problems with the server's name before their place."""
     return ProblemError(*(
-        msgspec.structs.replace(one, place=name if one.place in ("", name, place(name).name) else f"{name}: {one.place}")
+        msgspec.structs.replace(one, place=name if one.place in ("", name) else f"{name}: {one.place}")
         for one in error.problems
     ))  # fmt: skip
 
