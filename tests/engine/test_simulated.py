@@ -187,3 +187,47 @@ def test_admitted_disks_are_those_of_the_plan(engine) -> None:
     (admitted,) = [event for event in events(engine, run) if isinstance(event, DisksAdmitted)]
     assert admitted.disks == tuple(NVME)
     assert admitted.evidence == {"simulated": True}
+
+
+def test_simulated_servers_with_names_have_their_own_machines_and_disks(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    hellos, disks = [], []
+    for name in ("sim:a", "sim:b+firmware", "sim"):
+        with EngineClient(place(name)) as engine:
+            hellos.append(engine.hello)
+            disks.append(engine.call("disks", None, DiskList).disks)
+    assert [hello.host for hello in hellos] == ["simulated a", "simulated b", "simulated lab"]
+    assert len({hello.machine_id for hello in hellos}) == len({hello.boot_id for hello in hellos}) == 3
+    of_a, of_b, recorded = ({disk.id: disk for disk in of} for of in disks)
+    assert not of_a.keys() & of_b.keys()
+    assert not of_a.keys() & recorded.keys()
+    assert not {disk.wwid for disk in disks[0] if disk.wwid} & {disk.wwid for disk in disks[1]}
+    assert {disk.firmware for disk in disks[1]} == {f"{disk.firmware}-other" if disk.firmware else "" for disk in disks[2]}
+
+
+def test_a_slow_simulated_server_is_slow_and_says_so(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    scenario = {**SCENARIO, "roles": {"data": {"count": 2, "where": {"transport": "nvme", "max_size": "2TB"}}},
+                "layouts": {"raid0": {"md": {"level": "raid0", "on": "@data"}}}}  # fmt: skip
+    results = []
+    for name in ("sim:a", "sim:b+slow"):
+        with EngineClient(place(name)) as engine:
+            request = PlanRequest(json.dumps(scenario))
+            plan = engine.call("plan", request, Plan)
+            run = engine.call("start", StartRequest(request, plan.digest, plan.token, plan.erases), Started).run
+            events(engine, run)
+            results.append(engine.call("result", RunRequest(run), Result))
+            assert (tmp_path / "raidtui" / "simulated" / "named" / name[4] / "raidtui" / "runs" / run).is_dir()
+    usual, slow = (result.cells[0].summary.write.iops for result in results)
+    assert slow / usual == pytest.approx(0.6, rel=0.15)
+    assert "made slow" in results[1].cells[0].marks[0].sentence
+    assert results[1].machine.simulated
+    assert results[0].machine.machine_id != results[1].machine.machine_id
+
+
+def test_a_file_comes_before_a_name(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_text("[]")
+    with pytest.raises(ProblemError) as caught:
+        place("sim:a")
+    assert caught.value.problems[0].code == "recording"

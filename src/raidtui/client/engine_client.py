@@ -35,6 +35,7 @@ from raidtui.model.protocol import (
     excess,
 )
 from raidtui.model.refusals import FILE
+from raidtui.model.type_info import ready
 
 ENGINE_ANSWER: Final = Refusal(
     "engine-answer",
@@ -72,6 +73,7 @@ _KEPT_NOISE_BYTES: Final = 8 << 10
 _MOST_STRAYS: Final = 1000
 """Largest number of answers to requests that were never made: more of them end the connection."""
 _EXITS: Final = frozenset(Exit)
+_MESSAGES: Final = msgspec.json.Decoder(Hello | EventReply | ResultReply | RawFailure)
 _PROBLEMS: Final = msgspec.json.Decoder(Annotated[tuple[Problem, ...], msgspec.Meta(max_length=1000)])
 
 
@@ -131,29 +133,29 @@ class EngineClient:
             answer = self._next(number, patient=True)
             if isinstance(answer.reply, EventReply):
                 raise self._wrong(f"it answered {method} with a stream")
-            return self._decoded(answer, msgspec.json.Decoder(type_), method)
+            return self._decoded(answer, msgspec.json.Decoder(ready(type_)), method)
 
     def call_with_progress(
         self, method: str, params: Any, type_: type[T], progress_type: type[P], show: Callable[[P], None]
     ) -> T:
         """Send one request, pass its progress events to `show`, and return the answer. Raises ProblemError."""
-        decoder = msgspec.json.Decoder(progress_type)
+        decoder = msgspec.json.Decoder(ready(progress_type))
         with self._asked(method, params) as number:
             while isinstance((answer := self._next(number)).reply, EventReply):
                 show(self._decoded(answer, decoder, method))
-            result: T = self._decoded(answer, msgspec.json.Decoder(type_), method)
+            result: T = self._decoded(answer, msgspec.json.Decoder(ready(type_)), method)
             return result
 
     def stream(self, method: str, params: Any = None, type_: type[T] | Any = Any) -> Iterator[Any]:
         """Send a request and yield the events of its answer, of type `type_`. Raises ProblemError."""
-        decoder = msgspec.json.Decoder(type_)
+        decoder = msgspec.json.Decoder(ready(type_))
         with self._asked(method, params) as number:
             while isinstance((answer := self._next(number)).reply, EventReply):
                 yield self._decoded(answer, decoder, method)
 
     def follow(self, run: str, after: int = 0) -> Iterator[tuple[Record, int]]:
         """Yield the records of a run after number `after` until it has ended, each with its size in bytes."""
-        decoder = msgspec.json.Decoder(Record)
+        decoder = msgspec.json.Decoder(ready(Record))
         lasting = 0
         with self._asked("follow", {"run": run, "after": after}) as number:
             while isinstance((answer := self._next(number)).reply, EventReply):
@@ -179,7 +181,7 @@ class EngineClient:
             if not (came := pieces.tell()):
                 assert isinstance(answer.reply, ResultReply)
                 return bytes(answer.reply.result)
-            said: Pieces = self._decoded(answer, msgspec.json.Decoder(Pieces), "result")
+            said: Pieces = self._decoded(answer, msgspec.json.Decoder(ready(Pieces)), "result")
             if said.size_bytes != came:
                 raise self._wrong(f"{came} of {said.size_bytes} bytes of the result came")
             pieces.seek(0)
@@ -342,7 +344,6 @@ class EngineClient:
 
     def _take_all(self, lines: LineReader) -> None:
         """Deliver messages until the engine ends or this client is closed. Raises ProblemError (`engine-answer`)."""
-        decoder = msgspec.json.Decoder(Hello | EventReply | ResultReply | RawFailure)
         noise = 0
         while self._over is None:
             limit = MAX_MESSAGE_BYTES if self._greeting else MAX_HELLO_BYTES
@@ -363,7 +364,7 @@ class EngineClient:
                 continue
             size = len(line)
             try:
-                message = decoder.decode(line)
+                message = _MESSAGES.decode(line)
             except UNREADABLE as error:
                 raise self._wrong(f"{clean(error, 200)}, in the line {clean(bytes(line[:80]))}") from None
             more = excess(line)

@@ -33,8 +33,8 @@ def is_list(on: str) -> bool:
 def read_list(on: str) -> tuple[str, ...]:
     """Return the servers of a list, in order, all of which have valid names. Raises ProblemError (`servers`, …)."""
     names: list[str] = []
-    for word in on.split(","):
-        names += _file_names(word[1:]) if word.strip().startswith("@") else [word.strip()]
+    for word in map(str.strip, on.split(",")):
+        names += _file_names(word[1:]) if word.startswith("@") else [word]
     if not all(names):
         raise fail(SERVERS, f"{clean(on, 80)}: there is no name between two commas", place="--on")
     if not names:

@@ -10,6 +10,7 @@ import msgspec
 from raidtui.model import hints
 from raidtui.model.problem import fail
 from raidtui.model.refusals import SCHEMA
+from raidtui.model.type_info import ready
 from raidtui.model.units import DURATION_PATTERN, SHARE_PATTERN, SIZE_PATTERN, Duration, Extent, Size, VirtualExtent
 
 T = TypeVar("T")
@@ -39,7 +40,7 @@ def decode(type_: type[T], value: Any, place: str = "$", document: str = "scenar
     `document` is what it is part of: `raidtui schema DOCUMENT` is the way out where no better one is known.
     """
     try:
-        return msgspec.convert(value, type_, dec_hook=_from_json)
+        return msgspec.convert(value, ready(type_), dec_hook=_from_json)
     except msgspec.ValidationError as error:
         message, where = _split_place(str(error))
         found = hints.explain_form(type_, value, message, where)

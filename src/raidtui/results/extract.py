@@ -174,6 +174,7 @@ class LeanResult(msgspec.Struct, frozen=True, gc=False):
 
 
 _DECODER = msgspec.json.Decoder(LeanResult)
+_MACHINES = msgspec.json.Decoder(Machine)
 
 
 @lru_cache(maxsize=128)
@@ -183,7 +184,7 @@ def _given(raw: bytes) -> Given:
 
 @lru_cache(maxsize=128)
 def _server(raw: bytes) -> Server:
-    return server_of(msgspec.json.decode(raw, type=Machine))
+    return server_of(_MACHINES.decode(raw))
 
 
 @lru_cache(maxsize=256)

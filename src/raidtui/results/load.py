@@ -15,6 +15,7 @@ from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
 from raidtui.model.problem import Problem, ProblemError, Refusal, fail
 from raidtui.model.refusals import SCHEMA
 from raidtui.model.result import RESULT_SCHEMA, Result
+from raidtui.model.type_info import ready
 
 
 def short_name(name: str) -> str:
@@ -61,7 +62,7 @@ def read_result(data: bytes, name: str = "") -> Result:
                 remedy="Results are what `raidtui replay` leaves; `raidtui compare` and `raidtui lint` read tables, too.",
             )
         try:
-            return msgspec.convert(value, Result)
+            return msgspec.convert(value, ready(Result))
         except msgspec.ValidationError as error:
             message, place = message_and_place(str(error))
             raise fail(SCHEMA, message, place=place,

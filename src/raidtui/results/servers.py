@@ -18,7 +18,7 @@ from raidtui.results.notes import given_options
 from raidtui.results.rates import Unit, rate_of, units_of
 
 LEAST_SERVERS: Final = 4
-"""Of three servers, two that agree by chance would make an outlier of the third."""
+"""Least number of values for a verdict: of three, two that agree by chance would make an outlier of the third."""
 UNLIKE_Z: Final = 3.5
 """Modified z-score above which a value is an outlier (B. Iglewicz, D. C. Hoaglin, How to Detect and Handle Outliers, 1993).
 """

@@ -34,6 +34,7 @@ from raidtui.model.plan import Plan, Step
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.protocol import RunInfo
 from raidtui.model.refusals import NO_RUN
+from raidtui.model.type_info import ready
 
 PLAN_CHANGED: Final = Refusal(
     "plan-changed",
@@ -125,12 +126,12 @@ class _FirstRecord(msgspec.Struct):
 def _read_plan(folder: Path, kind: type[_Kind]) -> _Kind:
     """Return the plan; if its file is missing or damaged, the copy in the journal's first record."""
     try:
-        return msgspec.json.decode((folder / _PLAN_NAME).read_bytes(), type=kind)
+        return msgspec.json.decode((folder / _PLAN_NAME).read_bytes(), type=ready(kind))
     except _NO_PLAN:
         first = next(read_lines(folder), None)
         if first is None:
             raise
-        return msgspec.json.decode(msgspec.json.decode(first[0], type=_FirstRecord).event.plan, type=kind)
+        return msgspec.json.decode(msgspec.json.decode(first[0], type=ready(_FirstRecord)).event.plan, type=ready(kind))
 
 
 def plan_of(folder: Path) -> Plan:
