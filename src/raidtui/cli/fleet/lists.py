@@ -91,7 +91,7 @@ def list_runs(args: Namespace, servers: tuple[str, ...]) -> int:
     answers, codes = _asked(args, servers, "runs", None, RunList)
     if args.json:
         return int(gravest(codes))
-    listing = table("SERVER", "RUN", "SCENARIO", "STATE", "CELLS", "EXIT", right=("CELLS", "EXIT"))
+    listing = table("SERVER", "RUN", "SCENARIO", "STATE", "CELLS", "EXIT", right=("CELLS", "EXIT"), whole=("RUN",))
     count = 0
     for server, found in answers.items():
         for info in found.runs:

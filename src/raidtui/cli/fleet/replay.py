@@ -233,7 +233,7 @@ def _finish(args: Namespace, fleet: Fleet, runs: list[ServerRun]) -> int:
         print(json_text({"schema": FLEET_SCHEMA, "exit": int(code), "servers": documents, **comparison}), flush=True)
         return int(code)
     out = console(args)
-    listing = table("SERVER", "RUN", "EXIT", "OUTCOME", "RESULT", right=("EXIT",))
+    listing = table("SERVER", "RUN", "EXIT", "OUTCOME", "RESULT", right=("EXIT",), whole=("RUN",))
     for one in runs:
         listing.add_row(text(one.server), text(one.run), str(one.exit), text(_outcome(one)),
                         text(one.path) if one.path else NOTHING)  # fmt: skip
