@@ -225,3 +225,11 @@ def test_a_comparison_has_every_note_that_import_prints(engine, files, tmp_path)
         for note in notes:
             words = "".join(note.split())
             assert words in said.replace("&#x27;", "'").replace("&#39;", "'"), (format, note)
+
+
+def test_a_published_table_names_its_article_in_every_format(engine, files):
+    for format in ("table", "md", "html", "json"):
+        printed = engine.run("compare", files[0], "habr-753322", "--format", format).out
+        said = "".join(printed.split()).replace("&#x27;", "'")
+        assert "publishedas'SoftwareNVMeRAIDsofmdadm,LVM,ZFSandLVMwithVDO,locally'" in said
+        assert "https://habr.com/ru/articles/753322/" in said

@@ -41,8 +41,15 @@ def extract_of(table: Table) -> Extract:
         run=table.name, points=tuple(known), scenario=table.name, title=table.title or table.source, host=table.host,
         started=table.date, layouts={key: {} for key in table.layouts},
         workloads={key: f"{table.name}: {key}" for key in dict.fromkeys(point.workload for point in known)},
-        facts={"server": table.host} if table.host else {}, imported=True, notes=(*table.notes, *notes),
+        facts={"server": table.host} if table.host else {}, imported=True, notes=(*_published(table), *table.notes, *notes),
     )  # fmt: skip
+
+
+def _published(table: Table) -> tuple[str, ...]:
+    """The publication that a table is from, where it says one: its title and address."""
+    if table.kind != "published" or "://" not in table.source:
+        return ()
+    return (f"published as {table.title!r}, {table.source}" if table.title else f"published at {table.source}",)
 
 
 def aligned(extracts: Sequence[Extract], tables: Mapping[int, Table]) -> list[Extract]:
