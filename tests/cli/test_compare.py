@@ -32,6 +32,14 @@ def test_a_table_of_two_results(engine, files):
     ]
 
 
+def test_too_few_rounds_for_a_condition_are_said(engine, files, tmp_path):
+    new = tmp_path / "new.json"
+    new.write_bytes(encode(made.result(made.cell("raid1", "sync-4k", 3000.0), run="20260201-120000-bbbb1234")))
+    said = engine.run("compare", files[0], str(new), "--fail-if", "worse > 5 %")
+    assert "can never fail --fail-if: too few rounds; four of each are enough" in said.err
+    assert "raid1 under sync-4k is worse" not in said.err
+
+
 def test_each_format_goes_to_stdout(engine, files):
     assert engine.run("compare", files[0], "--format", "md").out.splitlines()[2].startswith("| Layout |")
     assert engine.run("compare", files[0], "--format", "csv").out.startswith("layout,workload,")

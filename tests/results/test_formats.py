@@ -67,6 +67,32 @@ def test_a_format_gives_the_bytes_it_gave(name):
     assert found == golden.read_bytes()
 
 
+@pytest.mark.parametrize("name", ["table", "md"])
+def test_two_results_that_are_no_pair_give_the_table_they_gave(name):
+    first, second = two()
+    other = changed(second, scenario={**second.scenario, "name": "other"})
+    found = FORMATS[name].write(compare_many((first, other)))
+    golden = GOLDEN / f"beside{FORMATS[name].suffix}"
+    if os.environ.get("RAIDTUI_WRITE_GOLDEN"):
+        golden.write_bytes(found)
+    assert found == golden.read_bytes()
+
+
+def test_few_layouts_under_many_workloads_are_columns_where_rows_do_not_fit():
+    loads = [f"rand-write-{n}k-q32" for n in range(4, 12)]
+    cells = [cell(name, load, 1000 + n, round=r) for name in "ab" for load in loads for n, r in ((0, 1), (5, 2))]
+    found = compare(result(*cells, loads=loads))
+    table = [line.words for line in table_lines(found, 80) if not line.sentence]
+    assert [line.split()[0] for line in table] == ["WORKLOAD", *loads, "geomean"]
+    assert table[0].split() == ["WORKLOAD", "a", "b"]
+    assert all(cell_len(line) <= 80 for line in table)
+    assert next(line.words for line in table_lines(found, 400) if not line.sentence).split()[:2] == ["LAYOUT", loads[0]]
+    written = FORMATS["md"].write(found).decode()
+    assert "| Workload | **a** | b |\n|:---|---:|---:|\n| rand-write-4k-q32 IOPS | 1,002 " in written
+    few = compare(result(*(cell(name, load, 5) for name in "ab" for load in loads[:2]), loads=loads[:2]))
+    assert "| Layout | rand-write-4k-q32 IOPS |" in FORMATS["md"].write(few).decode()
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_format_can_write_a_comparison_of_nothing(name):
     assert FORMATS[name].write(compare(result()))

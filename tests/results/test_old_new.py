@@ -7,6 +7,7 @@ import re
 
 import msgspec
 import pytest
+from rich.cells import cell_len
 from test_comparing import cell, result
 
 from raidtui.model.problem import ProblemError
@@ -14,7 +15,7 @@ from raidtui.results.charts import CHARTS
 from raidtui.results.charts.sheet import panel_svgs
 from raidtui.results.compare import compare_many
 from raidtui.results.formats import FORMATS
-from raidtui.results.old_new import failing, ordered, parse_condition, verdict_lines
+from raidtui.results.old_new import failing, lines, ordered, parse_condition, verdict_lines, warning
 
 
 def of(run, **rates):
@@ -111,3 +112,44 @@ def test_a_condition_that_is_not_understood_is_refused(words):
     assert parse_condition("worse>5%") == 0.05
     with pytest.raises(ProblemError, match="--fail-if"):
         parse_condition(words)
+
+
+LONG = "raidz2-recordsize-128k-compression-lz4-atime-off-primarycache-metadata"
+
+
+def long_names(count=5):
+    rates = {LONG: 300_000, f"{LONG}-2": 2_000_000, "raid10": 1_500_000}
+    runs = [of(run, **{name: [rate * (1 + n / 500) * (1 + shift) for n in range(count)] for name, rate in rates.items()})
+            for run, shift in (("aaaaaaaa", 0), ("bbbbbbbb", 0.3))]  # fmt: skip
+    return compare_many(runs)
+
+
+def test_long_names_make_no_table_wider_than_80_columns_and_are_whole_in_its_legend():
+    shown = lines(long_names())
+    assert all(cell_len(line.words) <= 80 for line in shown)
+    assert f"[1] {LONG}" in [line.words for line in shown]
+    assert f"[2] {LONG}-2" in [line.words for line in shown]
+    rows = [line.words for line in shown if "better" in line.words]
+    assert [row.split()[0] for row in rows if "raid10" in row] == ["raid10"]
+    cut = next(row for row in rows if "[1]" in row).split()[0]
+    head, _, tail = cut.partition("…")
+    assert LONG.startswith(head)
+    assert LONG.endswith(tail)
+    assert head.endswith("-")
+    assert LONG.removesuffix(tail).endswith("-")
+
+
+def test_short_names_have_one_line_for_each_pair():
+    shown = lines(compare_many((OLD, NEW)))
+    assert [line.words.split()[0] for line in shown] == ["LAYOUT", "up", "down", "same", "gone"]
+    assert [line.head for line in shown] == [True, False, False, False, False]
+    assert shown[-1].words.endswith("no number")
+
+
+def test_pairs_of_three_rounds_say_once_that_they_have_no_verdict():
+    found = long_names(count=3)
+    for name in ("table", "md", "html"):
+        assert FORMATS[name].write(found).decode().count("too few rounds for a verdict") - (name != "table") == 1
+    assert not any("too few" in line.words for line in lines(found))
+    assert warning(found.pairs).startswith("3 of 3 pairs can never fail --fail-if: too few rounds")
+    assert warning(compare_many((OLD, NEW)).pairs) == ""

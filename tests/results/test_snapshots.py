@@ -352,7 +352,7 @@ def test_a_mark_tells_layout_workload_value_unit_interval_and_rounds():
     (first, _), (layout, words) = marks(next(panel_svgs(panels_of(comparison, ["bars"])[:1], 1)))
     assert (first, layout) == ("l0", "l1")
     inside = f"{rate_text(entry.interval_low, unit)} to {rate_text(entry.interval_high, unit)}"
-    share = f"{entry.of_baseline * 100:.0f} % of a"
+    share = f"▼{entry.of_baseline * 100:.0f} % of a"
     assert words == (f"b, {name}: {rate_text(entry.typical, unit)} {unit}, 95 % interval {inside}, "
                      f"{entry.valid} rounds, {share}")  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 
 import pytest
 from test_comparing import cell, result, slim
@@ -65,8 +66,23 @@ def test_three_rounds_are_too_few_and_that_is_said():
     comparison = compare(result(*rounds("a", 1, count=3), *rounds("b", 2, count=3, factor=0.5)))
     assert entries(comparison, "b")[0].verdict == "too few rounds"
     shown = "\n".join(map(str, table_lines(comparison, 100)))
-    assert "too few rounds" in shown
-    assert " %?" in shown
+    assert shown.count("too few rounds") == 1
+    assert " 50 %" in shown
+    assert "%?" not in shown
+
+
+def test_different_is_marked_as_such_and_each_sign_that_is_shown_has_its_legend():
+    cells = [*rounds("a", 1), *rounds("b", 2, factor=0.5), *rounds("c", 3, factor=2), *rounds("d", 4),
+             *rounds("e", 5, count=2, factor=0.7), cell("f", "w", 9, reasons=["lost"])]  # fmt: skip
+    comparison = compare(result(*cells, order="abcdefg"))
+    lines = table_lines(comparison, 120)
+    table, legend = ["\n".join(str(line) for line in lines if line.sentence is kind) for kind in (False, True)]
+    for sign in ("▲", "▼", "~", "✗", "±", "["):
+        assert sign in table
+        assert sign in legend
+    assert "a share without a sign: too few rounds" in legend
+    plain = "\n".join(map(str, table_lines(compare(result(*rounds("a", 1))), 120)))
+    assert not re.search("[▲▼~✗]", plain)
 
 
 def test_an_invalid_round_is_no_round():

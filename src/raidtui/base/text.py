@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -43,3 +44,24 @@ def plural(count: int, noun: str) -> str:
 def named(names: Sequence[str], most: int) -> str:
     """Return `a, b, c`; beyond `most` of them `a, b and 4 more`."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+_PARTS = re.compile(r"[^-_. :/]+[-_. :/]*|[-_. :/]+")
+
+
+def shortened(name: str, room: int) -> str:
+    """Return a name in at most `room` characters: its middle is left out, between words where that is possible."""
+    if len(name) <= room:
+        return name
+    parts = _PARTS.findall(name)
+    head, tail, left = "", "", room - 1
+    while parts and len(part := parts[0 if len(head) <= len(tail) else -1]) <= left:
+        left -= len(part)
+        if len(head) <= len(tail):
+            head += parts.pop(0)
+        else:
+            tail = parts.pop() + tail
+    if head and tail:
+        return f"{head}…{tail}"
+    keep = max(1, room - 1)
+    return f"{name[: keep // 2]}…{name[keep // 2 - keep :]}"

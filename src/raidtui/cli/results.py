@@ -32,7 +32,7 @@ from raidtui.results.formats import FORMATS, Format
 from raidtui.results.formats.text import SCHEMA
 from raidtui.results.library import Known
 from raidtui.results.load import NOT_A_RESULT, read_result
-from raidtui.results.old_new import failing, parse_condition
+from raidtui.results.old_new import failing, parse_condition, warning
 
 NO_SUCH_CHART: Final = Refusal(
     "no-such-chart",
@@ -218,6 +218,8 @@ def compare_command(args: Namespace) -> int:
         show_comparison(comparison, console(args), about=True)
     else:
         _to_stdout(comparison, made)
+    if share is not None and (said := warning(comparison.pairs)):
+        print(f"⚠ {said}", file=sys.stderr)
     found = failing(comparison.pairs, share) if share is not None else []
     for sentence in found:
         print(f"✗ {clean(sentence)}", file=sys.stderr)

@@ -10,14 +10,16 @@ from raidtui.base.text import clean, named, plural
 from raidtui.model.measure import DIRECTIONS
 from raidtui.model.plan import Amplification
 from raidtui.results.accounting import Account, Rate, over_rounds
-from raidtui.results.comparison import NOT_TOLD, TOO_FEW, Comparison, Entry, Noted, Pair, Row, Source
+from raidtui.results.comparison import NOT_TOLD, TOLD, TOO_FEW, Comparison, Entry, Noted, Pair, Row, Source
 from raidtui.results.extract import Point
 from raidtui.results.limiter import NOT_KNOWN
 from raidtui.results.rates import NOTHING, Unit, again_label, mb_s_text, percent_text, rate_text, ratio_text
+from raidtui.results.verdicts import ENOUGH
 
 VALID, PARTLY, INVALID, NOT_BUILT, NOT_MEASURED = "valid", "partly valid", "invalid", "not built", "not measured"
 OTHER_RATE = "other rate"
 """Valid, but only IOPS or only MB/s are known of it, and its column is in the other one."""
+ABOVE, BELOW = "▲", "▼"
 MARKS = {VALID: "✓", PARTLY: "⚠", INVALID: "✗", NOT_BUILT: "✗", NOT_MEASURED: NOTHING, OTHER_RATE: NOTHING}
 
 
@@ -78,11 +80,13 @@ def spread_text(entry: Entry) -> str:
 
 
 def share_text(entry: Entry) -> str:
-    """`84 %` of the baseline; `~98 %` where the two are not told apart, `84 %?` where there are too few rounds to say."""
+    """`▼84 %` of the baseline; `▲`, `▼`: told apart from it; `~`: not told apart; no sign: too few rounds for a verdict."""
     if entry.of_baseline is None:
         return ""
     words = percent_text(entry.of_baseline)
-    return f"~{words}" if entry.verdict == NOT_TOLD else f"{words}?" if entry.verdict == TOO_FEW else words
+    if entry.verdict == TOLD:
+        return f"{ABOVE if entry.of_baseline > 1 else BELOW}{words}"
+    return f"~{words}" if entry.verdict == NOT_TOLD else words
 
 
 def share_interval_text(entry: Entry) -> str:
@@ -110,27 +114,40 @@ def legend_lines(comparison: Comparison) -> list[str]:
     """Return explanations of the signs in the table, and the differences of repeated measurements."""
     entries = [entry for row in comparison.rows for entry in row.entries if entry is not None]
     verdicts = {entry.verdict for entry in entries}
+    states = {state_of(row, index) for row in comparison.rows for index in range(len(comparison.workloads))}
+    floor = floor_lines(comparison)
+    tests = " (Mann-Whitney and Welch at 5 %, Holm over all comparisons)"
+    found = []
+    if any(map(spread_text, entries)):
+        found.append("numbers are geometric means of the rounds (the median where a round is 0); ±: half of what the best "
+                     "and the worst round are apart")  # fmt: skip
+    if TOLD in verdicts:
+        found.append(f"{ABOVE} above, {BELOW} below the baseline: told apart from it{tests}")
+    if NOT_TOLD in verdicts:
+        found.append(f"~: not told apart from the baseline{'' if TOLD in verdicts else tests}"
+                     f"{', or apart by no more than the noise floor' if floor else ''}")  # fmt: skip
+    if TOO_FEW in verdicts and {TOLD, NOT_TOLD} & verdicts:
+        found.append(f"a share without a sign: too few rounds for a verdict; {ENOUGH}")
+    elif TOO_FEW in verdicts and not any(one.unjudged for one in comparison.verdicts):
+        found.append(f"too few rounds for a verdict: {ENOUGH}")
+    if any(map(share_interval_text, entries)):
+        found.append("[ ]: the share lies there with 95 % confidence")
+    if {INVALID, NOT_BUILT} & states:
+        found.append("✗: no number, since no round is valid or the layout was not built")
+    if {NOT_MEASURED, OTHER_RATE} & states:
+        found.append(f"{NOTHING}: not measured")
+    return [*found, *floor]
+
+
+def floor_lines(comparison: Comparison) -> list[str]:
+    """Return the differences of repeated measurements as a line; empty without any."""
     floors = [
         f"{percent_text(floor)} ({name})"
         for name, floor in zip(comparison.workloads, comparison.noise_floors, strict=False)
         if floor is not None
     ]
-    found = []
-    if any(map(spread_text, entries)):
-        found.append("numbers are geometric means of the rounds (the median where a round is 0); ±: half of what the best "
-                     "and the worst round are apart")  # fmt: skip
-    if NOT_TOLD in verdicts:
-        found.append("~: not told apart from the baseline (Mann-Whitney and Welch at 5 %, Holm over all comparisons"
-                     f"{', or apart by no more than the noise floor' if floors else ''})")  # fmt: skip
-    if TOO_FEW in verdicts:
-        found.append("?: too few rounds to tell a difference from chance; four rounds of each are enough, if all are above "
-                     "0")  # fmt: skip
-    if any(map(share_interval_text, entries)):
-        found.append("[ ]: the share lies there with 95 % confidence")
-    if floors:
-        pairs = named([f"{a} and {b}" for a, b in comparison.same], 4)
-        found.append(f"noise floor {', '.join(floors)}: so far apart were {pairs}, which are the same")
-    return found
+    pairs = named([f"{a} and {b}" for a, b in comparison.same], 4)
+    return [f"noise floor {', '.join(floors)}: so far apart were {pairs}, which are the same"] if floors else []
 
 
 def confounder_lines(comparison: Comparison) -> list[str]:

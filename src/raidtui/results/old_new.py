@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.cells import cell_len
 
-from raidtui.base.text import clean, named, plural
+from raidtui.base.text import clean, named, plural, shortened
 from raidtui.model.problem import fail
 from raidtui.model.refusals import BAD_CONDITION
 from raidtui.results.comparison import NOT_TOLD, TOO_FEW, Comparison, Pair
+from raidtui.results.lines import floor_lines
 from raidtui.results.rates import NOTHING, rate_text
+from raidtui.results.verdicts import ENOUGH
 
 HEADS: Final = ("LAYOUT", "WORKLOAD", "OLD", "NEW", "CHANGE", "95 %", "n", "p", "VERDICT")
+WIDTH: Final = 80
+_LEAST_NAME: Final = 18
+"""Columns that the name of a layout has at least; for them p and n are left out."""
 LEGEND: Final = (
     "change: new against old by the geometric means of the rounds; 95 %: where it lies with 95 % confidence; n: valid "
-    "rounds of old and new; p: Welch on logarithms, after Holm over all lines"
+    "rounds of old and new; p: Welch on logarithms, after Holm over all lines; better, worse: told apart by Welch and by "
+    "Mann-Whitney at 5 %"
 )
 _CONDITION = re.compile(r"\s*worse\s*>\s*(\d{1,3}(?:\.\d{1,6})?)\s*%\s*")
 
@@ -52,16 +58,77 @@ def cells_of(pair: Pair) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def lines(comparison: Comparison) -> Iterator[str]:
-    """Yield a heading and one line for each pair, in columns; nothing without pairs."""
-    rows = [HEADS, *map(cells_of, ordered(comparison.pairs))]
+def rows_of(comparison: Comparison) -> list[tuple[Pair, tuple[str, ...]]]:
+    """Return the pairs in their order with their texts. Where no pair has rounds enough, that is said once, not in each."""
+    pairs = ordered(comparison.pairs)
+    judged = any(pair.verdict not in ("", TOO_FEW) for pair in pairs)
+    rows = [(pair, cells_of(pair)) for pair in pairs]
+    return [(pair, cells if judged or pair.verdict != TOO_FEW else (*cells[:8], "")) for pair, cells in rows]
+
+
+class Line(NamedTuple):
+    """A line of the table of pairs."""
+
+    words: str
+    head: bool = False
+
+
+def lines(comparison: Comparison) -> list[Line]:
+    """Return the table, at most 80 columns wide, and a legend of shortened names; nothing without pairs.
+
+    Where names are long, workloads have lines of their own above their layouts.
+    """
+    if not comparison.pairs:
+        return []
+    rows = [HEADS, *((*cells[:8], "no number" if pair.change is None else cells[8]) for pair, cells in rows_of(comparison))]
     wide = [max(cell_len(row[place]) for row in rows) for place in range(len(HEADS))]
-    for row in rows if comparison.pairs else ():
-        cells = [
-            cell + " " * (room - cell_len(cell)) if place in (0, 1, 8) else " " * (room - cell_len(cell)) + cell
-            for place, (cell, room) in enumerate(zip(row, wide, strict=True))
-        ]
-        yield " ".join(cells).rstrip()
+    if sum(wide) + len(wide) - 1 <= WIDTH:
+        return [Line(_aligned(row, wide, range(len(HEADS))), head=row is HEADS) for row in rows]
+    places = [0, *range(2, len(HEADS))]
+    for dropped in (7, 6):
+        if sum(wide[place] + 1 for place in places[1:]) > WIDTH - _LEAST_NAME:
+            places.remove(dropped)
+    room = WIDTH - sum(wide[place] + 1 for place in places[1:])
+    full: dict[str, str] = {}
+    names = [_fitting(f"  {row[0]}", room, full) for row in rows[1:]]
+    wide[0] = min(room, max(map(cell_len, ("LAYOUT", *names))))
+    found = [Line(_aligned(HEADS, wide, places), head=True)]
+    for workload in dict.fromkeys(row[1] for row in rows[1:]):
+        found.append(Line(_fitting(workload, WIDTH, full)))
+        found += [Line(_aligned((name, *row[1:]), wide, places))
+                  for name, row in zip(names, rows[1:], strict=True) if row[1] == workload]  # fmt: skip
+    return [*found, *(Line(f"{mark} {name}") for name, mark in full.items())]
+
+
+def _fitting(name: str, room: int, full: dict[str, str]) -> str:
+    """Return a name that fits, with a number `[1]` if it was shortened; `full` gets the number of each whole name."""
+    if cell_len(name) <= room:
+        return name
+    whole = name.strip()
+    mark = full.setdefault(whole, f"[{len(full) + 1}]")
+    left = name[: len(name) - len(name.lstrip())]
+    for width in range(room - len(mark) - len(left) - 1, 0, -1):
+        shown = f"{left}{shortened(whole, width)} {mark}"
+        if cell_len(shown) <= room:
+            return shown
+    return f"{left}{mark}"
+
+
+def _aligned(row: Sequence[str], wide: Sequence[int], places: Iterable[int]) -> str:
+    cells = []
+    for place in places:
+        blank = " " * (wide[place] - cell_len(row[place]))
+        cells.append(row[place] + blank if place in (0, 1, 8) else blank + row[place])
+    return " ".join(cells).rstrip()
+
+
+def missing_lines(comparison: Comparison) -> list[str]:
+    """Return the reasons why pairs have no change, each with its pairs."""
+    found: dict[str, list[str]] = {}
+    for pair in comparison.pairs:
+        if pair.change is None:
+            found.setdefault(pair.why, []).append(f"{pair.layout} under {pair.workload}")
+    return [f"{named(where, 6)}: {why}" for why, where in found.items()]
 
 
 def verdict_lines(comparison: Comparison) -> Iterator[str]:
@@ -79,11 +146,22 @@ def verdict_lines(comparison: Comparison) -> Iterator[str]:
     if worse:
         yield f"worse: {named(worse, 6)}"
     if few:
-        yield f"{plural(few, 'pair')} with too few rounds for a verdict: four of each are enough, if all are above 0"
+        yield f"{plural(few, 'pair')} with too few rounds for a verdict: {ENOUGH}"
     if none:
         yield f"{plural(none, 'pair')} without a number on one side"
     for fact, here, there in dict.fromkeys(one for pair in pairs for one in pair.confounders):
         yield f"confounder {fact}: {there} in old, {here} in new"
+
+
+def legend(comparison: Comparison) -> list[str]:
+    """Return explanations of the columns, and the noise floor, within which nothing is told apart."""
+    return [LEGEND, *floor_lines(comparison)]
+
+
+def warning(pairs: Sequence[Pair]) -> str:
+    """Say that a condition cannot be met by pairs with too few rounds; empty where all have enough."""
+    few = sum(pair.verdict == TOO_FEW for pair in pairs)
+    return f"{few} of {plural(len(pairs), 'pair')} can never fail --fail-if: too few rounds; {ENOUGH}" if few else ""
 
 
 def parse_condition(words: str) -> float:

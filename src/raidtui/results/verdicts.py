@@ -160,7 +160,8 @@ def _beside(comparison: Comparison) -> Iterator[str]:
     several = len(comparison.rows) > 1
     missing = _places([(label, one.workload) for one in verdicts for label in one.missing if several], len(verdicts))
     if missing:
-        yield f"not built or not measured: {named(missing, _MOST_NAMES)}"
+        words = named(missing, 3) if len(missing) <= 3 else plural(len(missing), "layout")
+        yield f"not built or not measured{' under every workload' if len(missing) > 3 else ''}: {words}"
     confounders = list(dict.fromkeys(fact for one in verdicts for fact in one.confounders))
     if confounders:
         yield f"differs beside the layouts, and may be the cause: {named(confounders, _MOST_NAMES)}"

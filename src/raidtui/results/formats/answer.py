@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from raidtui.results.comparison import Comparison, Pair
 from raidtui.results.formats.markup import anchor, table, text, value
-from raidtui.results.old_new import HEADS, LEGEND, cells_of, ordered, verdict_lines
+from raidtui.results.old_new import HEADS, legend, rows_of, verdict_lines
 from raidtui.results.verdicts import answer_lines
 
 _LOOKS = {"better": "up", "worse": "down"}
@@ -26,14 +26,15 @@ def pairs_table(comparison: Comparison) -> str:
     """Old against new with the answer in words and the legend; empty without pairs. The rates lead to their cells."""
     if not comparison.pairs:
         return ""
-    rows = [_row(comparison, pair) for pair in ordered(comparison.pairs)]
+    rows = [_row(comparison, *row) for row in rows_of(comparison)]
     heads = [text(head) for head in HEADS]
     shown = table(heads, rows, left=frozenset(("WORKLOAD", "VERDICT")))
-    return f"{_list(verdict_lines(comparison))}{shown}<p>{text(LEGEND)}.</p>"
+    colours = "the colour of a change says the same as its verdict"
+    return f"{_list(verdict_lines(comparison))}{shown}{_list([*legend(comparison), colours])}"
 
 
-def _row(comparison: Comparison, pair: Pair) -> str:
-    layout, workload, old, new, change, inside, rounds, p, verdict = map(text, cells_of(pair))
+def _row(comparison: Comparison, pair: Pair, cells: tuple[str, ...]) -> str:
+    layout, workload, old, new, change, inside, rounds, p, verdict = map(text, cells)
     numbers = {row.label: number for number, row in enumerate(comparison.rows)}
     column = comparison.workloads.index(pair.workload)
     rates = []

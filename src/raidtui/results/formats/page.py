@@ -6,6 +6,7 @@ is never markup.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
@@ -22,6 +23,8 @@ from raidtui.results.formats.markup import table as _table
 from raidtui.results.formats.markup import value as _value
 from raidtui.results.lines import (
     ABOUT,
+    ABOVE,
+    BELOW,
     HEADS,
     INVALID,
     MARKS,
@@ -265,7 +268,11 @@ def _title(comparison: Comparison) -> str:
 
 def _notes(comparison: Comparison) -> str:
     base = f"<p>% of <strong>{text(comparison.baseline)}</strong>. MB is 10⁶ bytes.</p>" if comparison.baseline else ""
-    items = [f"<li>{text(line)}</li>" for line in legend_lines(comparison)]
+    signs = {ABOVE: f'<span class="up">{ABOVE}</span>', BELOW: f'<span class="down">{BELOW}</span>'}
+    items = [f"<li>{re.sub(f'[{ABOVE}{BELOW}]', lambda sign: signs[sign[0]], text(line))}</li>"
+             for line in legend_lines(comparison)]  # fmt: skip
+    if any(entry.marks or entry.valid < entry.cells for row in comparison.rows for entry in row.entries if entry):
+        items.append("<li>⚠: a round is not valid, or has a note; the cells below have the reasons</li>")
     items += [f'<li class="warn">{text(note)}</li>' for note in comparison.notes]
     count = len({fact for row in comparison.rows for fact, _, _ in row.confounders})
     if count:

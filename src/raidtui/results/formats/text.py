@@ -34,7 +34,7 @@ from raidtui.results.lines import (
     tidy,
     why,
 )
-from raidtui.results.old_new import LEGEND, lines, verdict_lines
+from raidtui.results.old_new import legend, lines, missing_lines, verdict_lines
 from raidtui.results.verdicts import answer_lines
 
 WIDTH = 120
@@ -42,6 +42,10 @@ WIDTH = 120
 _GAP = "  "
 _SHORTEST, _LONGEST = 16, 60
 """Letters of a name, as the width permits; of a longer one both ends are shown."""
+
+
+_MOST_COLUMNS = 4
+"""Workloads that are columns in Markdown, even if there are fewer layouts."""
 
 
 class Said(NamedTuple):
@@ -71,19 +75,20 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
         return [*_old_new(comparison), *(Said(clean(line, 4096)) for line in source_lines(comparison))]
     notes = Footnotes()
     longest = max(_SHORTEST, min(_LONGEST, width * 2 // 5))
-    first = ["LAYOUT", *(_name(row.label, longest) for row in comparison.rows)]
+    names = [_name(row.label, longest) for row in comparison.rows]
     heads = [f"{_name(name, longest)} {unit}" for _, name, unit in comparison.columns()]
     body = [
         [entry_words(row, index, unit) + notes.marks(row, index) for index, unit in enumerate(comparison.units)]
         for row in comparison.rows
     ]
-    table = [list(column) for column in zip(heads, *body, strict=True)]
     if has_means(comparison):
-        table.append(["geomean", *map(geometric_mean_text, comparison.rows)])
+        heads.append("geomean")
+        body = [[*cells, geometric_mean_text(row)] for row, cells in zip(comparison.rows, body, strict=True)]
+    table = [list(column) for column in zip(heads, *body, strict=True)]
     found = _answer(answer_lines(comparison))
     first_line = len(found)
-    for group in _fitting(table, width - max(map(cell_len, first))):
-        lines = [Said(line, head=not number, sentence=False) for number, line in enumerate(_aligned(first, group))]
+    for group in _groups(names, table, width):
+        lines = [Said(line, head=not number, sentence=False) for number, line in enumerate(_aligned(*group))]
         found += [Said("", sentence=False), *lines] if len(found) > first_line else lines
     if not table:
         found.append(Said("Nothing was measured."))
@@ -106,21 +111,40 @@ def _answer(words: Iterable[str]) -> list[Said]:
 
 def _old_new(comparison: Comparison) -> Iterator[Said]:
     yield from _answer(verdict_lines(comparison))
-    for number, line in enumerate(lines(comparison)):
-        yield Said(line, head=not number, sentence=False)
-    yield Said(LEGEND)
+    for line in lines(comparison):
+        yield Said(line.words, head=line.head, sentence=False)
+    for sentence in legend(comparison):
+        yield Said(clean(sentence, 4096))
+    for sentence in missing_lines(comparison):
+        yield Said(clean(sentence, 4096), "✗")
     said: dict[str, list[str]] = {}
     for row in comparison.rows:
         for index, name in enumerate(comparison.workloads):
             for sentence in filter(None, (why(row, index), beside(row, index))):
                 said.setdefault(sentence, []).append(f"{row.label} under {name}")
-    for line in (*comparison.notes, *(f"{named(where, 6)}: {sentence}" for sentence, where in said.items())):
-        yield Said(clean(line, 4096), "⚠")
+    for note in (*comparison.notes, *(f"{named(where, 6)}: {sentence}" for sentence, where in said.items())):
+        yield Said(clean(note, 4096), "⚠")
 
 
 def _name(name: str, longest: int) -> str:
     shown = clean(name)
     return shown if len(shown) <= longest else f"{shown[: longest // 2]}…{shown[1 - longest // 2 :]}"
+
+
+def _groups(names: list[str], table: list[list[str]], width: int) -> list[tuple[list[str], list[list[str]]]]:
+    """Return the first column and as many others as fit beside it, in groups.
+
+    Layouts are rows; where those do not fit and are fewer than the workloads, they are columns if that fits.
+    """
+    first = ["LAYOUT", *names]
+    groups = list(_fitting(table, width - max(map(cell_len, first))))
+    if len(groups) > 1 and len(names) < len(table):
+        heads = ["WORKLOAD", *(column[0] for column in table)]
+        turned = [[name, *(column[place] for column in table)] for place, name in enumerate(names, 1)]
+        beside = list(_fitting(turned, width - max(map(cell_len, heads))))
+        if len(beside) == 1:
+            return [(heads, beside[0])]
+    return [(first, group) for group in groups]
 
 
 def _fitting(table: Sequence[list[str]], room: int) -> Iterator[list[list[str]]]:
@@ -193,15 +217,19 @@ def _lines(comparison: Comparison) -> list[str]:
     means = has_means(comparison)
     heads = [f"{_md_text(name)} {unit}" for _, name, unit in comparison.columns()]
     heads += ["geomean"] if means else []
-    found = [f"| Layout | {' | '.join(heads)} |", f"|:---|{'---:|' * len(heads)}"] if heads else ["Nothing was measured."]
+    table = []
     for row in comparison.rows if heads else ():
         cells = [
             _md_text(re.sub(" +", " ", entry_words(row, index, unit))) + notes.marks(row, index)
             for index, unit in enumerate(comparison.units)
         ]
         cells += [_md_text(geometric_mean_text(row))] if means else []
-        name = f"**{_md_text(row.label)}**" if row.label == comparison.baseline else _md_text(row.label)
-        found.append(f"| {name} | {' | '.join(cells)} |")
+        table.append([f"**{_md_text(row.label)}**" if row.label == comparison.baseline else _md_text(row.label), *cells])
+    grid = [["Layout", *heads], *table]
+    if len(table) < len(comparison.workloads) > _MOST_COLUMNS:
+        grid = [["Workload", *(row[0] for row in table)], *map(list, zip(heads, *(row[1:] for row in table), strict=True))]
+    lines = [f"| {' | '.join(row)} |" for row in grid]
+    found = [lines[0], f"|:---|{'---:|' * (len(grid[0]) - 1)}", *lines[1:]] if heads else ["Nothing was measured."]
     below = [f"% of **{_md_text(comparison.baseline)}**."] if comparison.baseline and len(comparison.rows) > 1 else []
     below += [f"{_md_text(line)}." for line in legend_lines(comparison)]
     below += [f"⚠ {_md_text(note)}." for note in [*comparison.notes, *confounder_lines(comparison)]]
@@ -210,9 +238,9 @@ def _lines(comparison: Comparison) -> list[str]:
     answer = _md_list(answer_lines(comparison))
     answer += [""] if answer else []
     if comparison.pairs:
-        pairs = [f"| {' | '.join(map(_md_text, old_new.cells_of(pair)))} |" for pair in old_new.ordered(comparison.pairs)]
+        pairs = [f"| {' | '.join(map(_md_text, cells))} |" for _, cells in old_new.rows_of(comparison)]
         head = [f"| {' | '.join(old_new.HEADS)} |", f"|{':---|' * len(old_new.HEADS)}"]
-        answer = [*_md_list(verdict_lines(comparison)), "", *head, *pairs, "", *_md_list([LEGEND]), "", *answer]
+        answer = [*_md_list(verdict_lines(comparison)), "", *head, *pairs, "", *_md_list(legend(comparison)), "", *answer]
     return [*answer, *found, *(["", *(f"- {line}" for line in below)] if below else []), *_where(comparison)]
 
 

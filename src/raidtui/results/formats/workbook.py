@@ -15,7 +15,7 @@ from raidtui.model.problem import fail
 from raidtui.results.charts.drawing import NO_CHARTS
 from raidtui.results.comparison import Comparison, Entry, Row
 from raidtui.results.lines import COLUMNS, beside, legend_lines, share_interval_text, state_of, tidy, why
-from raidtui.results.old_new import HEADS, LEGEND, cells_of, ordered, verdict_lines
+from raidtui.results.old_new import HEADS, legend, rows_of, verdict_lines
 from raidtui.results.rates import SCALE, Unit, rate_of
 from raidtui.results.verdicts import answer_lines
 
@@ -305,10 +305,10 @@ def write_xlsx(comparison: Comparison) -> bytes:
     write_confounders(book.add_worksheet("What else differs"), comparison, looks.head)
     write_results(book.add_worksheet("Results"), comparison, looks.head)
     if comparison.pairs:
-        pairs = [cells_of(pair) for pair in ordered(comparison.pairs)]
+        pairs = [cells for _, cells in rows_of(comparison)]
         sheet = book.add_worksheet("Old and new")
         _table(sheet, HEADS, pairs, looks.head)
-        for place, line in enumerate((*verdict_lines(comparison), LEGEND), len(pairs) + 2):
+        for place, line in enumerate((*verdict_lines(comparison), *legend(comparison)), len(pairs) + 2):
             sheet.write_string(place, 0, clean(line, 4096))
     for sheet in book.worksheets():
         sheet.set_landscape()

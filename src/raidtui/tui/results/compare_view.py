@@ -120,7 +120,7 @@ class Grid(Rows):
         spread = f" {spread_text(entry)}" if spread_text(entry) else ""
         share = f" {share_text(entry):>7}" if entry.of_baseline is not None else " " * 8
         mark = signs(f"{MARKS[PARTLY]} ") if state == PARTLY or entry.marks else ""
-        return f"{mark}{rate_text(entry.typical, self._comparison.units[load])}{spread}{share}"
+        return f"{mark}{rate_text(entry.typical, self._comparison.units[load])}{spread}{signs(share)}"
 
     def _cell(self, row: int, column: int) -> Text:
         layout, load = self.at(str(row), column)
@@ -155,9 +155,9 @@ class CompareTable(LiveTable):
 ## Layouts × workloads
 
 Each cell has the geometric mean of the rounds (the median where one is 0), half of what the best and the worst round are
-apart (±, in percent of it), its share of the baseline, and a bar: the best of a workload is a full bar. ~ is not told apart
-from the baseline, ? has too few rounds to say. ✗ is a cell that is not valid, or a layout that could not be built: it has
-no number.
+apart (±, in percent of it), its share of the baseline, and a bar: the best of a workload is a full bar. ▲ and ▼ are told
+apart from the baseline, ~ is not; a share without a sign has too few rounds to say. ✗ is a cell that is not valid, or a
+layout that could not be built: it has no number.
 
 **b** makes the layout under the cursor the baseline, **x** turns the table round, **e** exports it. A click on a title
 sorts by it; the first title gives the order in which the layouts were measured.
@@ -286,14 +286,15 @@ class CompareView(Vertical):
             self._show_notes(comparison, rows.row(self.table.cursor_key))
         elif comparison is not None and isinstance(rows, PairGrid):
             sheet = Sheet(self.size.width - 5)
-            pair_notes(sheet, comparison, rows.pair(self.table.cursor_key))
+            pair_notes(sheet, comparison, rows, self.table.cursor_key)
             self._sources(sheet, comparison)
 
     def _show_notes(self, comparison: Comparison, cells: list[tuple[int, int]]) -> None:
         """Show the baseline, the notes on these cells and the sources below the table."""
         sheet = Sheet(self.size.width - 5)
         if comparison.baseline:
-            sheet.para(f"% of {comparison.baseline}", style=MUTED)
+            sheet.para(f"% of {comparison.baseline} (bold); {MARKS[PARTLY]}: a round is not valid, or has a note; a sign's "
+                       "colour says the same; the bar of a workload's best is full", style=MUTED)  # fmt: skip
         for layout, load in cells:
             row = comparison.rows[layout]
             if reason := why(row, load):

@@ -40,7 +40,7 @@ Piece = tuple[str, str]
 MUTED, GOOD, WARN, BAD, ACCENT = "$text-muted", "$text-success", "$text-warning", "$text-error", "$text-accent"
 
 
-_PLAIN = str.maketrans({"✓": "+", "✗": "x", "⚠": "!", "–": "-", "×": "x", "…": "~", "µ": "u"})
+_PLAIN = str.maketrans({"✓": "+", "✗": "x", "⚠": "!", "–": "-", "×": "x", "…": "~", "µ": "u", "▲": "^", "▼": "v"})
 
 
 def signs(text: str) -> str:

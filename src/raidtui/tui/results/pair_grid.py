@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from raidtui.base.text import clean
+from raidtui.base.text import shortened
 from raidtui.results.comparison import NOT_TOLD, TOO_FEW, Comparison, Pair
-from raidtui.results.old_new import LEGEND, cells_of, ordered
+from raidtui.results.old_new import cells_of, legend, ordered
 from raidtui.tui.results.pages import BAD, MUTED, WARN, Sheet
 from raidtui.tui.widgets.glyphs import glyphs
 from raidtui.tui.widgets.table_line import Column
@@ -51,7 +51,7 @@ class PairGrid(Rows):
         pair = self.pairs[int(key)]
         layout, workload, old, new, change, inside, rounds, p, verdict = cells_of(pair)
         look = LOOKS.get(pair.way or pair.verdict, "warn")
-        shown: list[str | Text] = [_short(layout, self._names[0]), _short(workload, self._names[1]), old, new,
+        shown: list[str | Text] = [*self._shown(layout, workload), old, new,
                                    Text(change, look), inside]  # fmt: skip
         if self._picture:
             shown.append(Text(picture(pair, self._picture, self._reach), look))
@@ -59,9 +59,18 @@ class PairGrid(Rows):
             shown += [rounds, p]
         return [*shown, Text("no number" if pair.change is None else verdict, look)]
 
+    @property
+    def has_picture(self) -> bool:
+        return self._picture > 0
+
     def pair(self, key: str | None) -> Pair | None:
         """Return the pair of a row; None if there is no such row."""
         return self.pairs[int(key)] if key is not None and key in self.keys else None
+
+    def _shown(self, *names: str) -> list[str]:
+        """Return the names as far as they fit; the whole ones stand below the table."""
+        drawn = [shortened(name, room) for name, room in zip(names, self._names, strict=True)]
+        return [name.replace("…", glyphs().ellipsis) for name in drawn]
 
     def _columns(self, wide: Sequence[int]) -> list[Column]:
         found = [
@@ -98,8 +107,9 @@ def picture(pair: Pair, width: int, reach: float) -> str:
     return "".join(line)
 
 
-def pair_notes(sheet: Sheet, comparison: Comparison, pair: Pair | None) -> None:
+def pair_notes(sheet: Sheet, comparison: Comparison, grid: PairGrid, key: str | None) -> None:
     """Write the whole names of a pair with its rounds, then the legend and the notes on both results."""
+    pair, drawn = grid.pair(key), glyphs()
     if pair is not None:
         names = f"{pair.layout} under {pair.workload}"
         counted = f"{pair.old_rounds} valid rounds of old, {pair.new_rounds} of new"
@@ -108,13 +118,8 @@ def pair_notes(sheet: Sheet, comparison: Comparison, pair: Pair | None) -> None:
             sheet.para(f"{names}: {pair.why}", mark="✗", style=BAD)
         else:
             sheet.para(f"{names}: {pair.way or pair.verdict}; {counted}{p}")
-    sheet.para(LEGEND, style=MUTED)
+    dots = f"; {drawn.selected}: the change on its 95 % interval; {drawn.vertical}: no change" if grid.has_picture else ""
+    for line in [*legend(comparison), f"the colour of a change says the same as its verdict{dots}"]:
+        sheet.para(line, style=MUTED)
     for note in comparison.notes:
         sheet.para(note, mark="⚠", style=WARN)
-
-
-def _short(name: str, room: int) -> str:
-    """Cut a name in its middle, where names differ least; the whole name stands below the table."""
-    shown = clean(name)
-    keep = room - 1
-    return shown if len(shown) <= room else f"{shown[: keep // 2]}{glyphs().ellipsis}{shown[-(keep - keep // 2) :]}"
