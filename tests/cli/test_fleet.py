@@ -10,8 +10,11 @@ import time
 import psutil
 import pytest
 
+from raidtui.cli.fleet.printers import drawn
 from raidtui.cli.main import COMMANDS, main
+from raidtui.cli.screen import console
 from raidtui.engine.simulated.disks import RECORDED_DISKS
+from raidtui.front.fleet.runs import ServerRun
 
 SCENARIO = {
     "schema": "raidtui.scenario/1",
@@ -190,6 +193,26 @@ def test_a_hangup_leaves_all_runs(tmp_path):
     assert main(["--on", on, "attach"]) == 0
 
 
+def test_what_killed_runs_left_is_recovered_on_all_servers(run, tmp_path):
+    on = "sim:a,sim:b"
+    (tmp_path / "long.json").write_text(json.dumps({**SCENARIO, "policy": {"rounds": 20}}))
+    assert run("--on", on, "replay", "long.json", *consent(on), "--detach")[0] == 0
+    for lock in tmp_path.rglob("runner.lock"):
+        psutil.Process(int(lock.read_text())).kill()
+    until = time.monotonic() + 30
+    while (listed := run("--on", on, "runs")[1]).count("interrupted ") < 2 and time.monotonic() < until:
+        time.sleep(0.1)
+    assert "undone by `raidtui --on sim:a,sim:b recover`" in listed
+    code, _, err = run("--on", on, "attach")
+    assert code == 6
+    assert err.count("[run-interrupted]") == 2
+    code, out, _ = run("--on", on, "recover", "--json")
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert sorted((one["server"], len(one["runs"])) for one in answers) == [("sim:a", 1), ("sim:b", 1)]
+    assert run("--on", on, "runs")[1].count("recovered") == 2
+
+
 @pytest.mark.parametrize("command", sorted({*COMMANDS, ""} - MANY))
 def test_other_commands_are_refused_with_the_way_out(command, run):
     arguments = {"show": ["x"], "open": ["x"], "preview": ["x"], "lint": ["x"], "compare": ["x"], "schema": ["result"],
@@ -227,6 +250,19 @@ def test_lists_have_the_servers_names(run):
     assert code == 2
     assert "lab:there-is-none: lab there-is-none is not up" in err
     assert out.startswith("sim:a, sim:b\n")
+
+
+def test_a_terminal_has_a_line_for_each_server_that_still_runs_as_many_as_fit(capsys):
+    runs = [ServerRun(f"stor{number}", f"run{number}") for number in range(1, 6)]
+    runs[0].ended, runs[1].lost = True, True
+    console(width=80).print(drawn(runs, 2))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("stor2 ")
+    assert "connection lost" in lines[0]
+    assert lines[1].startswith("stor3 ")
+    assert lines[2].startswith("… and 2 more. 1 of 5 servers ended; the others are at 0 %; 1 connection lost")
+    assert max(map(len, lines)) <= 80
 
 
 @pytest.mark.slow

@@ -38,6 +38,13 @@ def test_the_slow_one_of_four_is_found_with_what_differs():
     assert "firmware: 1.0 on 3 servers; on d: 0.9" in words(found)
 
 
+def test_one_round_per_server_is_said_where_a_server_is_named():
+    rates = {name: [100 + n, 101 + n] for n, name in enumerate("abc")} | {"d": [60, 61]}
+    assert "one round per server" in words(compared(*(server(name, of[0]) for name, of in rates.items())))
+    assert "one round per server" not in words(compared(*(server(name, *of) for name, of in rates.items())))
+    assert "one round per server" not in words(compared(*(server(name, 100) for name in rates)))
+
+
 def test_a_fast_one_is_unlike_the_others_too():
     found = compared(*(server(name, rate) for name, rate in zip("abcde", (100, 101, 99, 100, 160), strict=True)))
     assert [one.server for one in found.unlike] == ["e"]

@@ -94,5 +94,6 @@ def _ascending(line: Line) -> list[Value]:
 def _value(value: Value, line: Line) -> str:
     sign = "✗ " if value.unlike else ""
     z = f", z {value.z:.1f}" if value.unlike and value.z is not None else ""
-    off = f" ({change_text(value.off)}{z})" if value.off is not None and (value.unlike or len(line.values) < 8) else ""
+    share = None if value.off is None or abs(value.off) < 0.0005 else value.off
+    off = f" ({change_text(share or 0.0)}{z})" if value.off is not None and (value.unlike or len(line.values) < 8) else ""
     return f"{sign}{clean(value.server, 80)} {rate_text(value.value, line.unit)}{off}"

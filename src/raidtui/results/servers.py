@@ -100,7 +100,7 @@ def compare_servers(extracts: Mapping[str, Extract]) -> ServerComparison:
     differences = tuple(_differences(extracts))
     return ServerComparison(
         SERVERS_SCHEMA, tuple(extracts), tuple(one.run for one in extracts.values()), lines,
-        tuple(_unlike(extracts, lines, differences)), differences, tuple(_notes(extracts)),
+        tuple(_unlike(extracts, lines, differences)), differences, (*_notes(extracts), *_one_round(lines)),
     )  # fmt: skip
 
 
@@ -213,6 +213,12 @@ def _unlike(
             facts = tuple(one.fact for one in differences if one.most and server in one.servers)
             found.append(Unlike(server, len(offs), judged, min(offs), max(offs), facts))
     yield from sorted(found, key=lambda one: -one.lines)
+
+
+def _one_round(lines: Sequence[Line]) -> Iterator[str]:
+    values = [value for line in lines for value in line.values]
+    if any(value.unlike for value in values) and all(value.rounds < 2 for value in values):
+        yield "one round per server: a difference of a few percent may be chance; more rounds in the policy tell"
 
 
 def _notes(extracts: Mapping[str, Extract]) -> Iterator[str]:
