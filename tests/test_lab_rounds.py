@@ -199,3 +199,28 @@ def test_a_disk_that_does_a_tenth_less_is_found_in_five_rounds(lab: Lab, tmp_pat
     print(entry.of_baseline, entry.share_low, entry.share_high, entry.rank_p, entry.p, flush=True)
     assert entry.verdict == "different"
     assert abs(entry.of_baseline - 0.9) < 0.03
+
+
+def test_each_combination_of_a_sweep_is_measured_with_its_own_depth_and_jobs(lab: Lab, tmp_path: Path) -> None:
+    seek = {"rw": "randread", "bs": "4KiB", "size": "32MiB", "runtime": "2s", "iodepth": [1, 4, 16], "numjobs": [1, 2]}
+    path = scenario(tmp_path, {"raid0": md("raid0")}, {"seek": {"fio": seek}}, disks=2)
+    out = tmp_path / "r.result.json"
+    run = raidtui(lab, "replay", path, *consent(lab, 2), "-o", str(out), timeout_s=900)
+    result = read_result(out.read_bytes(), str(out))
+    assert [cell.workload for cell in result.cells] == [f"seek-t{jobs}q{depth}" for jobs in (1, 2) for depth in (1, 4, 16)]
+    for cell in result.cells:
+        assert cell.sweep is not None
+        assert {f"--iodepth={cell.sweep.iodepth}", f"--numjobs={cell.sweep.numjobs}"} <= set(cell.command)
+        assert cell.report["global options"]["iodepth"] == str(cell.sweep.iodepth)
+    assert run.returncode == 0, run.stderr
+    (sweep,) = compare(result).sweeps
+    (curve,) = sweep.curves
+    assert [(one.numjobs, one.in_flight) for one in curve.points] == [(1, 1), (2, 2), (1, 4), (2, 8), (1, 16), (2, 32)]
+    for point in curve.points:
+        assert point.iops is not None
+        assert point.mean_us is not None
+        # Little's law.
+        assert point.iops * point.mean_us / 1e6 < point.in_flight * 1.1, "no more was in flight than asked for"
+    shown = "".join(raidtui(lab, "show", str(out)).stdout.split())
+    assert "Sweepseek:IOPSandmeanlatencybyqueuedepthandjobs" in shown
+    assert "raid0:knee" in shown or "raid0:noknee" in shown

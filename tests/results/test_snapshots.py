@@ -19,6 +19,7 @@ from raidtui.model.measure import Latency
 from raidtui.model.problem import ProblemError
 from raidtui.model.result import Pass, Steady
 from raidtui.model.statistics.samples import geometric_mean
+from raidtui.model.sweep import Swept
 from raidtui.results.charts import CHARTS, panels_of
 from raidtui.results.charts.sheet import panel_svgs
 from raidtui.results.compare import compare, compare_many
@@ -26,6 +27,7 @@ from raidtui.results.formats import FORMATS
 from raidtui.results.lines import share_interval_text
 from raidtui.results.rates import latency_text, rate_text
 
+SWEPT = Swept("fsync-write-4k", "4KiB")
 HOSTILE = "</script><script>alert(1)</script>\"'&$x^{2}$\x1b[31m\u202e=1+1"
 SVG = "{http://www.w3.org/2000/svg}"
 CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
@@ -35,7 +37,7 @@ MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 def campaign():
     """Two real results, each of whose cells counts as five rounds that scatter a little; one round is not valid.
 
-    Each round is made of five passes that are all the same.
+    Each round is made of five passes that are all the same. One workload is of a sweep.
     """
     found = []
     for number in (1, 2):
@@ -49,7 +51,8 @@ def campaign():
                 lost = count == 2 and each.layout == "raid5"
                 steady = Steady(tuple(Pass(61.0 * number, summary) for number in range(5)), 5, (1, 5))
                 cells.append(msgspec.structs.replace(each, round=count, id=f"{each.id}#{count}", summary=summary,
-                             steady=steady, valid=not lost, reasons=("the array resynced",) if lost else ()))  # fmt: skip
+                             steady=steady, sweep=SWEPT if each.workload == "fsync-write-4k-t1q1" else None,
+                             valid=not lost, reasons=("the array resynced",) if lost else ()))  # fmt: skip
         found.append(msgspec.structs.replace(one, cells=tuple(cells)))
     return found
 

@@ -17,7 +17,7 @@ from raidtui.tui.compose import edit, files
 from raidtui.tui.compose.document import MISSING
 from raidtui.tui.compose.edit import layer_offers
 from raidtui.tui.compose.editor import entries, toggled
-from raidtui.tui.compose.form import as_text, form, parse
+from raidtui.tui.compose.form import as_text, form, input_hint, parse
 from raidtui.tui.compose.outline import outline
 from raidtui.tui.draft import EMPTY, Draft
 
@@ -89,6 +89,44 @@ def test_a_virtual_size_may_exceed_100_percent():
 def test_invalid_texts_are_refused_with_a_message(field, text):
     with pytest.raises(ValueError, match=r"\w"):
         parse(field, text)
+
+
+DEPTH = Field("iodepth", "integer", default=1, least=1, most=4096, sweep=True)
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "value"),
+    [(DEPTH, "1, 4,16 , 64", [1, 4, 16, 64]), (DEPTH, "4", 4), (DEPTH, "4,", [4]), (DEPTH, "", MISSING),
+     (Field("bs", "size", sweep=True), "4 KiB, 1MiB", ["4KiB", "1MiB"])],
+)  # fmt: skip
+def test_an_option_of_a_sweep_takes_values_with_commas(field, text, value):
+    assert parse(field, text) == value
+    assert parse(field, as_text(field, value)) == value
+
+
+@pytest.mark.parametrize(("text", "why"), [("1, 4, 1", "1 is there twice"), ("1,,4", "missing"), ("1, 9999", "1 to 4096"),
+                                           ("1, x", "whole number"), (",", "missing")])  # fmt: skip
+def test_a_wrong_list_of_a_sweep_is_refused_with_a_message(text, why):
+    with pytest.raises(ValueError, match=why):
+        parse(DEPTH, text)
+
+
+def test_a_sweep_is_one_workload_in_outline_and_form():
+    path = ("workloads", "seq-write-4m-q32", "fio")
+
+    def shown(value):
+        draft = edit.set_value(BOUND, (*path, "iodepth"), value).draft
+        found = previewed(draft)
+        rows = {row.field.name: row for row in form(draft.document, path, KINDS, found).rows}
+        (line,) = (one for one in outline(draft, KINDS, found, THERE) if one.path == path[:2])
+        return rows["iodepth"], line
+
+    row, line = shown([1, 8, 32])
+    assert (row.shown, row.wrong) == ("1, 8, 32", "")
+    assert "for a sweep" in input_hint(row.field)
+    assert "sweep of 3" in line.note
+    row, line = shown([8, 8])
+    assert (row.shown, row.wrong, line.wrong) == ("8, 8", *["iodepth 8 is listed twice"] * 2)
 
 
 @given(st.sampled_from(["list", "object"]), json_values)

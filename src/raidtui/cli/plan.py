@@ -12,7 +12,7 @@ from raidtui.cli.screen import connect, print_json, print_lines
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.files import document
 from raidtui.front.phrases import looks_line
-from raidtui.front.plan import erased_disks, replay_line, with_workloads, workload_names, writes_text
+from raidtui.front.plan import erased_disks, replay_line, sweep_words, with_workloads, workload_names, writes_text
 from raidtui.model.convert import plain
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, RoleView, WorkloadView
 from raidtui.model.plan import Argv, Options, Plan, Step
@@ -73,6 +73,8 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield f"Cells    {len(plan.cells)}, in {plural(rounds, 'round')}{most}"
     if few(rounds, rounds) and not most and len({cell.layout for cell in plan.cells}) > 1:
         yield "Verdict  none: fewer than four rounds cannot tell a difference between layouts from chance"
+    for sweep in plan.sweeps:
+        yield f"Sweep    {sweep_words(sweep)}"
     if plan.ceilings:
         yield f"Ceilings {len(plan.ceilings)} of bare disks: {', '.join(map(clean, plan.ceilings))}"
     yield f"Time     {'at most ' if most else ''}about {duration_text(plan.seconds)}"

@@ -15,6 +15,7 @@ from raidtui.model.convert import plain
 from raidtui.model.describe import Field, Kind, Kinds, Preset
 from raidtui.model.jsonio import read_json
 from raidtui.model.problem import Refusal, fail
+from raidtui.model.sweep import expanded
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,7 +50,8 @@ def scenarios_command(args: Namespace) -> int:
     for name, path in shipped():
         value = read_json(read_bytes(str(path)))
         disks = {role: entry["count"] for role, entry in value["roles"].items()}
-        found.append(ShippedScenario(name, value.get("title", ""), disks, (*value["layouts"],), (*value["workloads"],)))
+        workloads = tuple(expanded(value["workloads"]))
+        found.append(ShippedScenario(name, value.get("title", ""), disks, (*value["layouts"],), workloads))
     if args.json:
         print_json(plain(ShippedScenarios("raidtui.scenarios/1", tuple(found))))
         return 0
@@ -129,7 +131,7 @@ def _show_fields(fields: tuple[Field, ...], columns: int, out: Console) -> None:
 def _facts(field: Field) -> Iterator[str]:
     yield {"choice": "one of " + " | ".join(field.choices), "devices": "devices: a role or a layer"}.get(
         field.type, field.type
-    ) + (" (many)" if field.many else "")
+    ) + (" (many)" if field.many else ", or a list: a sweep" if field.sweep else "")
     if field.least is not None or field.most is not None:
         least = "" if field.least is None else f"{field.least:g}"
         most = "" if field.most is None else f"{field.most:g}"

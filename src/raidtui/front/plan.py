@@ -8,10 +8,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from raidtui.base.text import clean, named
+from raidtui.base.text import clean, named, plural
 from raidtui.model.disk import Fingerprint, names_of
 from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
-from raidtui.model.plan import Options, Plan
+from raidtui.model.plan import Options, Plan, SweepPlan
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.refusals import ERASE_TOO_FEW, ERASE_TOO_MANY, SHORTHAND
 from raidtui.model.shorthand import is_shorthand, read_shorthand
@@ -40,6 +40,14 @@ def writes_text(plan: Plan) -> str:
     rest = sum(step.writes_bytes or 0 for step in plan.steps)
     more = f"; the rest at most {size_text(rest)}" if rest else ""
     return f"not known: {who} bounded by time alone (about {seconds} in all){more}"
+
+
+def sweep_words(sweep: SweepPlan) -> str:
+    """Return `randread: 8 combinations (numjobs 1, 4 × iodepth 1, 16, 64, 256), 16 cells, about 9 min`."""
+    axes = {"bs": sweep.bs, "numjobs": sweep.numjobs, "iodepth": sweep.iodepth}
+    listed = " × ".join(f"{name} {', '.join(map(str, values))}" for name, values in axes.items() if len(values) > 1)
+    words = f"{plural(sweep.workloads, 'combination')}{f' ({listed})' if listed else ''}, {plural(sweep.cells, 'cell')}"
+    return clean(f"{sweep.name}: {words}, about {duration_text(sweep.seconds)}", 1000)
 
 
 def check_consent(plan: Plan, named: Sequence[str]) -> tuple[str, ...]:

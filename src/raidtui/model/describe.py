@@ -34,6 +34,8 @@ class Field(msgspec.Struct, frozen=True, omit_defaults=True):
     examples: tuple[str, ...] = ()
     many: bool = False
     """A list of such values; for `object`: by name."""
+    sweep: bool = False
+    """One value, or a list of different ones: the workload is then a sweep."""
     fields: tuple[Field, ...] = ()
     """Fields of an `object`."""
 

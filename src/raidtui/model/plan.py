@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from raidtui.model.disk import Fingerprint, Look
+from raidtui.model.sweep import Swept
 
 Phase = Literal["prepare", "build", "measure", "teardown", "finish"]
 Argv = tuple[str, ...]
@@ -67,6 +68,23 @@ class CellPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     """None where nothing is written."""
     again: bool = False
     """Measured on the second building of a layout that is measured against itself (`Policy.noise_of`)."""
+    sweep: Swept | None = None
+    """Its place in a sweep; None for a workload that is given by itself."""
+
+
+class SweepPlan(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Cost of one sweep of a plan."""
+
+    name: str
+    bs: tuple[str, ...]
+    """Block sizes, jobs and queue depths of its cells."""
+    numjobs: tuple[int, ...]
+    iodepth: tuple[int, ...]
+    workloads: int
+    """Number of combinations that are measured."""
+    cells: int
+    seconds: float
+    """Estimated duration of its cells, with what is done for each of them: fills, rests."""
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -97,6 +115,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     warnings: tuple[str, ...] = ()
     ceilings: dict[str, Any] = {}
     """Layouts that the plan adds because the policy asks for ceilings: bare disks, by name, as a scenario writes them."""
+    sweeps: tuple[SweepPlan, ...] = ()
 
     looks: dict[str, Look] = {}
     """Extent of the search on each disk to be erased when the plan was made, by disk id: the basis of the word blank."""

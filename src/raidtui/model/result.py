@@ -15,6 +15,7 @@ from raidtui.model.measure import Sample, Summary
 from raidtui.model.plan import Amplification, Argv, Options
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.statistics.ranking import Told
+from raidtui.model.sweep import Swept
 
 INVALID_CELL: Final = Refusal(
     "invalid-cell",
@@ -147,6 +148,8 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     """
     host: HostUse | None = None
     """The server's processes, memory and network during the cell; None without psutil, and in older files."""
+    sweep: Swept | None = None
+    """Its place in a sweep; None for a workload that the scenario gives by itself, and in older files."""
 
 
 def marked(cell: Cell, marks: Iterable[Mark]) -> Cell:

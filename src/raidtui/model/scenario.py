@@ -11,6 +11,7 @@ from msgspec import Meta
 from raidtui.model.disk import Disk
 from raidtui.model.problem import Problem
 from raidtui.model.scenario_words import NAME_PATTERN, NAME_WORDS
+from raidtui.model.sweep import Swept
 from raidtui.model.units import Duration, Size
 
 AMOUNT_PATTERN: Final = r"^(none|(?!0(\.0+)?x)[0-9](\.[0-9]{1,2})?x)(?!\n)$"
@@ -217,7 +218,9 @@ class Load(NamedTuple):
     """Options; None if they cannot be read."""
     place: str
     given: Any = None
-    """Options as the scenario writes them."""
+    """Options as the scenario writes them; those of a sweep still have its lists."""
+    sweep: Swept | None = None
+    """Its place in a sweep; None for a workload that is given by itself."""
 
 
 class Entry(NamedTuple, Generic[T]):

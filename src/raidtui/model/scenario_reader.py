@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import Meta
 
-from raidtui.model import hints, refusals
+from raidtui.model import hints, refusals, sweep
 from raidtui.model.convert import Operand, decode
 from raidtui.model.fields import fields_of
 from raidtui.model.problem import Problem, ProblemError, Refusal, fail
@@ -84,7 +84,8 @@ class Sketch(NamedTuple):
     def problems(self) -> tuple[Problem, ...]:
         """Everything that is wrong."""
         found = [entry.problems for section in (self.layouts, self.workloads) for entry in section.values()]
-        return (*self.own_problems, *itertools.chain.from_iterable(found))
+        # The workloads of a sweep have the same problems.
+        return tuple(dict.fromkeys((*self.own_problems, *itertools.chain.from_iterable(found))))
 
     def whole(self) -> Scenario:
         """Return the scenario. Raises ProblemError with everything that is wrong, each with its place."""
@@ -123,11 +124,13 @@ def read_sketch(value: Any, catalog: Catalog, place: str = "$") -> Sketch:
     reader = _Reader(catalog, outline, problems)
     roles = reader.read_roles(f"{place}.roles")
     layouts = reader.section(outline.layouts, f"{place}.layouts", MAX_LAYOUTS, reader.layout)
-    workloads = reader.section(outline.workloads, f"{place}.workloads", MAX_WORKLOADS, reader.workload)
+    workloads = reader.read_workloads(outline.workloads, f"{place}.workloads")
     policy = Policy()
     try:
         policy = decode(Policy, outline.policy, f"{place}.policy")
-        problems += [*_strangers(policy, outline, f"{place}.policy"), *_contradictions(policy, f"{place}.policy")]
+        names = {*outline.workloads, *workloads}
+        problems += [*_strangers(policy, outline, names, f"{place}.policy"), *_contradictions(policy, f"{place}.policy")]
+        policy = _with_sweeps(policy, workloads)
     except ProblemError as error:
         problems += error.problems
     return Sketch(outline, value, roles, layouts, workloads, policy, tuple(problems))
@@ -188,13 +191,53 @@ class _Reader:
             found[name] = Entry(read(value, f"{place}.{name}", problems), tuple(dict.fromkeys(problems)))
         return found
 
-    def workload(self, value: Any, place: str, problems: list[Problem]) -> Load | None:
+    def read_workloads(self, section: Mapping[str, Any], place: str) -> dict[str, Entry[Load]]:
+        """Return the workloads by name: one for an entry, or one for each combination of a sweep."""
+        entries = self.section(section, place, MAX_WORKLOADS, self._loads)
+        found: dict[str, Entry[Load]] = {}
+        for name, entry in entries.items():
+            read: dict[str, Load | None] = {"": None} if entry.value is None else dict(entry.value)
+            for ending, load in read.items():
+                own = f"{name}-{ending}" if ending else name
+                if ending and (why := _no_name(own, {*section, *found})):
+                    text = f"a combination of sweep {name} would be named {own!r}, {why}"
+                    remedy = sweep.SWEEP_NAME.way_out
+                    self._problems.append(sweep.SWEEP_NAME.problem(text, place=f"{place}.{name}", remedy=remedy))
+                    continue
+                if load is not None and load.sweep is not None:
+                    load = load._replace(sweep=msgspec.structs.replace(load.sweep, name=name))
+                found[own] = Entry(load, entry.problems)
+        if len(found) > MAX_WORKLOADS:
+            text = f"{len(found)} workloads with those of the sweeps; at most {MAX_WORKLOADS} are allowed"
+            self._problems.append(sweep.SWEEP_SIZE.problem(text, place=place, remedy=sweep.SWEEP_SIZE.way_out))
+        return found
+
+    def _loads(self, value: Any, place: str, problems: list[Problem]) -> dict[str, Load] | None:
+        """Return the workload, or those of a sweep by the ends of their names; a sweep that cannot be read as one load."""
         try:
             kind, options = _single(value, place, "workload", self._catalog.workloads)
         except ProblemError as error:
             problems += error.problems
             return None
-        load = Load(kind, None, f"{place}.{kind}", options)
+        place = f"{place}.{kind}"
+        known = {field.name: field.many for field in fields_of(self._catalog.workloads[kind])}
+        unread = {"": Load(kind, None, place, options)}
+        if wrong := list(sweep.problems_of(kind, options, known, place)):
+            problems += wrong
+            return unread
+        if not sweep.lists_of(kind, options):
+            return {"": self._load(kind, options, place, problems)}
+        loads = {}
+        for ending, at, own in sweep.combinations(kind, options):
+            found: list[Problem] = []
+            load = self._load(kind, own, place, found)
+            loads[ending] = load._replace(given=options, sweep=sweep.swept("", own))
+            spots = {f"{place}.{name}": f"{place}.{name}[{number}]" for name, number in at.items()}
+            problems += [msgspec.structs.replace(one, place=spots.get(one.place, one.place)) for one in found]
+        return loads if all(load.spec is not None for load in loads.values()) else unread
+
+    def _load(self, kind: str, options: Any, place: str, problems: list[Problem]) -> Load:
+        load = Load(kind, None, place, options)
         try:
             load = load._replace(spec=decode(self._catalog.workloads[kind], options, load.place))
             problems += self._catalog.check_workload(load)
@@ -269,7 +312,29 @@ class _Reader:
         return RoleRef(match[1]) if match[1] in self._roles else None
 
 
-def _strangers(policy: Policy, outline: _Outline, place: str) -> Iterator[Problem]:
+def _no_name(name: str, taken: Collection[str]) -> str:
+    """Return why a combination of a sweep cannot have this name; empty if it can."""
+    if name in taken:
+        return "as another workload is"
+    return f"which is longer than {sweep.LONGEST_NAME} characters" if len(name) > sweep.LONGEST_NAME else ""
+
+
+def _with_sweeps(policy: Policy, workloads: Mapping[str, Entry[Load]]) -> Policy:
+    """Return the policy with the workloads of a sweep wherever `only` names the sweep."""
+    cells: dict[str, list[str]] = {}
+    for name, entry in workloads.items():
+        if entry.value is not None and entry.value.sweep is not None:
+            cells.setdefault(entry.value.sweep.name, []).append(name)
+    if not cells or not policy.only:
+        return policy
+    only = {
+        layout: tuple(dict.fromkeys(itertools.chain.from_iterable(cells.get(name, [name]) for name in names)))
+        for layout, names in policy.only.items()
+    }
+    return msgspec.structs.replace(policy, only=only)
+
+
+def _strangers(policy: Policy, outline: _Outline, workload_names: Collection[str], place: str) -> Iterator[Problem]:
     """Return problems of names in the policy that the scenario does not define."""
     if policy.noise_of is not None and policy.noise_of not in outline.layouts:
         text = f"there is no layout {policy.noise_of!r}"
@@ -279,7 +344,7 @@ def _strangers(policy: Policy, outline: _Outline, place: str) -> Iterator[Proble
             text = f"there is no layout {layout!r}"
             yield refusals.UNKNOWN_NAME.problem(text, place=f"{place}.only", remedy="Use the name of a layout.")
         for workload in workloads:
-            if workload not in outline.workloads:
+            if workload not in workload_names:
                 text = f"there is no workload {workload!r}"
                 remedy = "Use the name of a workload."
                 yield refusals.UNKNOWN_NAME.problem(text, place=f"{place}.only.{layout}", remedy=remedy)

@@ -22,6 +22,7 @@ from raidtui.results.extract import Extract, Point, extract
 from raidtui.results.notes import Confounder, Differences, Side, given_options, notes_on
 from raidtui.results.rates import Unit, again_label, merged_latency, rate_of, rate_text, units_of
 from raidtui.results.same_name import redefined_layouts, redefined_workloads
+from raidtui.results.sweeps import sweeps_of
 from raidtui.results.verdicts import verdicts_of
 
 _MANY = 500
@@ -75,12 +76,15 @@ def _compared(extracts: Sequence[Extract], baseline: str, meant: frozenset[str])
     units = units_of((draft.points for draft in drafts), workloads)
     table = _Table(extracts, drafts, workloads, units, baseline, meant)
     pairs, floors = table.noise()
+    rows, places = tuple(table.rows(pairs, floors)), {name: place for place, name in enumerate(workloads)}
+    columns = {places[names[name]]: swept for one, names in zip(extracts, loads, strict=True)
+               for name, swept in one.sweeps.items()}  # fmt: skip
     same = (*redefined_layouts(extracts, meant), *redefined_workloads(extracts))
-    found = Comparison(workloads, units, tuple(table.rows(pairs, floors)), table.reference.label if table.reference else "",
+    found = Comparison(workloads, units, rows, table.reference.label if table.reference else "",
                        tuple(map(_source, extracts)), (*notes_on(extracts), *_split_workloads(loads), *same, *table.told()),
                        tuple(floors.values()), tuple(pairs), accounts(extracts, layouts, loads),
                        () if baseline else tuple(table.old_new(floors)))  # fmt: skip
-    return msgspec.structs.replace(found, verdicts=verdicts_of(found))
+    return msgspec.structs.replace(found, verdicts=verdicts_of(found), sweeps=tuple(sweeps_of(columns, rows)))
 
 
 class _Table:

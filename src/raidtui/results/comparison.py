@@ -167,6 +167,41 @@ class Verdict(msgspec.Struct, frozen=True):
     """Facts in which the best differs from another layout without intention; `date` for days of measuring."""
 
 
+class SweepPoint(msgspec.Struct, frozen=True, gc=False):
+    """One combination of a sweep on one layout."""
+
+    column: int
+    """Place of its workload in `Comparison.workloads`."""
+    numjobs: int
+    iodepth: int
+    in_flight: int
+    """Jobs × queue depth, on one device."""
+    iops: float | None
+    """Typical round, all directions together; None without a valid cell."""
+    mean_us: float | None
+    """Mean latency of the slowest direction over all valid rounds."""
+    p99_us: float | None
+
+
+class Curve(msgspec.Struct, frozen=True, gc=False):
+    """One layout under a sweep, with one block size."""
+
+    label: str
+    """Label of the row."""
+    bs: str
+    points: tuple[SweepPoint, ...]
+    """In the order of what is in flight."""
+    knee: int | None
+    """Place of the fewest in flight with at least 90 % of the best rate; None if only the most in flight has them."""
+
+
+class Sweep(msgspec.Struct, frozen=True, gc=False):
+    """One sweep: its curves by row and block size."""
+
+    name: str
+    curves: tuple[Curve, ...]
+
+
 class Comparison(msgspec.Struct, frozen=True):
     workloads: tuple[str, ...]
     units: tuple[Unit, ...]
@@ -192,6 +227,7 @@ class Comparison(msgspec.Struct, frozen=True):
     """Old against new; empty unless exactly two results of one scenario are compared without a chosen baseline."""
     verdicts: tuple[Verdict, ...] = ()
     """The best layout of each workload. Bare disks take part only where there is nothing else."""
+    sweeps: tuple[Sweep, ...] = ()
 
     def columns(self) -> Iterator[tuple[int, str, Unit]]:
         """Yield index, workload and unit of every column."""

@@ -18,6 +18,7 @@ from raidtui.model.mark import Mark
 from raidtui.model.measure import DIRECTIONS, Direction, Latency, Summary
 from raidtui.model.problem import Problem
 from raidtui.model.result import NOT_PRECONDITIONED, RESULT_SCHEMA, Built, Cell, Machine, Result, Tuned
+from raidtui.model.sweep import Swept
 from raidtui.results.facts import (
     AS_BUILT,
     PRECONDITIONING,
@@ -109,6 +110,8 @@ class Extract(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     disks: tuple[Disk, ...] = ()
     machine_id: str = ""
     """Hash of the server's machine-id; empty where it is not known, and in the index."""
+    sweeps: dict[str, Swept] = {}
+    """Workloads of sweeps, each with its place; empty in results that are older than sweeps."""
 
 
 class LeanReport(msgspec.Struct, frozen=True, gc=False, rename={"version": "fio version", "raw": "global options"}):
@@ -140,6 +143,7 @@ class LeanCell(msgspec.Struct, frozen=True, gc=False):
     seconds: float = 0.0
     report: LeanReport | str | list[Any] | float | bool | None = None
     again: bool = False
+    sweep: Swept | None = None
 
 
 class LeanTuned(msgspec.Struct, frozen=True, gc=False):
@@ -239,6 +243,7 @@ def _extract(result: Result | LeanResult, given: Given, server: Server) -> Extra
         workloads={name: f"[{given.workloads.get(name, 'null')}, {how}]" for name in loads},
         facts=_machine_facts(result, server, given),
         machine_id=server.machine_id,
+        sweeps={cell.workload: cell.sweep for cell in result.cells if cell.sweep is not None},
     )
 
 

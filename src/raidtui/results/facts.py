@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from raidtui.model.result import Machine
 from raidtui.model.scenario import Ranking
+from raidtui.model.sweep import expanded
 
 AS_BUILT = "as built: "
 
@@ -49,6 +50,7 @@ class Given(NamedTuple):
 def given_of(scenario: Mapping[str, Any]) -> Given:
     """Read a scenario of unknown origin; missing parts are empty."""
     layouts, workloads, policy = (_section(scenario, name) for name in ("layouts", "workloads", "policy"))
+    workloads = expanded(workloads)
     return Given(
         str(scenario.get("name", "")),
         str(scenario.get("title", "")),

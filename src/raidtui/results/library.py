@@ -21,9 +21,10 @@ from raidtui.base.text import clean
 from raidtui.model.jsonio import MAX_RESULT_BYTES
 from raidtui.model.mark import Mark
 from raidtui.model.measure import Latency
+from raidtui.model.sweep import Swept
 from raidtui.results.extract import Extract, Point, lean_extract
 
-VERSION: Final = 5
+VERSION: Final = 6
 """Version of the index and of its extracts. A file with another version is rebuilt."""
 _WAIT_S = 10.0
 """For another process that writes the index."""
@@ -317,6 +318,7 @@ class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
     layouts: bytes
     workloads: bytes
     facts: bytes
+    sweeps: dict[str, Swept] = {}
 
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -348,7 +350,7 @@ def packed(found: Extract) -> tuple[bytes, dict[bytes, bytes]]:
     )  # fmt: skip
     kept = Kept(
         found.run, points, found.scenario, found.title, found.host, found.started, found.rehearsal, found.complete,
-        found.failed, share(found.layouts), share(found.workloads), share(found.facts),
+        found.failed, share(found.layouts), share(found.workloads), share(found.facts), found.sweeps,
     )  # fmt: skip
     return _ENCODER.encode(kept), shared
 
@@ -387,7 +389,7 @@ class Unfolding:
         )  # fmt: skip
         return Extract(
             kept.run, points, kept.scenario, kept.title, kept.host, kept.started, kept.rehearsal, kept.complete, layouts,
-            kept.failed, workloads, self._value(kept.facts, shared, _TEXTS),
+            kept.failed, workloads, self._value(kept.facts, shared, _TEXTS), sweeps=kept.sweeps,
         )  # fmt: skip
 
     def _value(self, digest: bytes, shared: Shared, decoder: msgspec.msgpack.Decoder[Any]) -> Any:

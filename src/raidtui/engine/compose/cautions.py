@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isinf
 from typing import Final, NamedTuple
 
+from raidtui.engine.compose.sweeps import by_sweep
 from raidtui.load.engine import Pattern
 from raidtui.model.disk import Disk, link_bytes_per_s
+from raidtui.model.scenario import Load
 from raidtui.model.units import size_text
 from raidtui.stack.layer import Shape, WritePath
 
@@ -91,7 +93,7 @@ def of_data(reducing: Mapping[str, Sequence[str]], silent: Sequence[str]) -> Ite
         )
 
 
-def of_memory(found: Mapping[tuple[str, str], int]) -> Iterator[str]:
+def of_memory(found: Mapping[tuple[str, str], int], loads: Mapping[str, Load]) -> Iterator[str]:
     """Warn about layers that can answer a workload's reads from memory. `found`: bytes by (layout, workload)."""
     workloads: dict[tuple[str, int], list[str]] = {}
     for (layout, workload), most in found.items():
@@ -100,8 +102,9 @@ def of_memory(found: Mapping[tuple[str, str], int]) -> Iterator[str]:
     for (layout, most), names in workloads.items():
         layouts.setdefault((tuple(names), most), []).append(layout)
     for (alike, most), where in layouts.items():
+        who = workloads_named(by_sweep(alike, loads))
         yield (
-            f"{workloads_named(alike)} on {', '.join(where)}: all that is read fits into the ARC, which may take "
+            f"{who} on {', '.join(where)}: all that is read fits into the ARC, which may take "
             f"{size_text(most)}, so that memory answers instead of the disks. A smaller arc_max, cold caches in the policy "
             "or a larger region change that."
         )

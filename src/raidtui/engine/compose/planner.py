@@ -15,6 +15,7 @@ from raidtui.engine.compose.ceilings import ceilings
 from raidtui.engine.compose.layout import disk_part, plan_layout
 from raidtui.engine.compose.ordering import Block, blocks_of, workloads_of
 from raidtui.engine.compose.reading import chosen, reductions, silent, stacking
+from raidtui.engine.compose.sweeps import by_sweep, sweep_plans
 from raidtui.engine.compose.targets import as_run, memory_for, unfit
 from raidtui.engine.compose.write_amplification import data_roles, expected
 from raidtui.engine.run.passes import MOST_PASSES, QUICK_PASSES
@@ -67,6 +68,7 @@ def make_plan(
         writes_bytes=_total(step.writes_bytes for step in planner.steps),
         warnings=tuple(planner.warnings),
         ceilings={one.name: one.given for one in planner.bare.values()},
+        sweeps=tuple(sweep_plans(planner.cells, planner.steps)),
     )
 
 
@@ -186,7 +188,7 @@ class _Planner:
         cell = CellPlan(
             "/".join(filter(None, (layout, target.part, workload, str(number), "again" if block.again else ""))),
             layout, workload, number, target.part, size_bytes, self._data_disks(layout, target),
-            expected(self.nodes[layout], self.scenario.roles, engine.pattern(load.spec)), block.again,
+            expected(self.nodes[layout], self.scenario.roles, engine.pattern(load.spec)), block.again, load.sweep,
         )  # fmt: skip
         self.cells.append(cell)
         paths = _paths(target)
@@ -249,14 +251,14 @@ class _Planner:
                     most = memory_for(self.scenario.layouts[layout], self.policy, load, target)
                     if most is not None:
                         found[layout, workload] = most
-        return of_memory(found)
+        return of_memory(found, self.scenario.workloads)
 
     def _unsaid(self) -> Iterator[str]:
         """Warn about workloads that do not state the compressibility of the data they write to reducing layouts."""
         layouts, loads = self.scenario.layouts, self.scenario.workloads
         reducing = {name: how for name in self.layouts if (how := reductions(layouts[name]))}
         met = [name for name in self.workloads if any(self.policy.meets(layout, name) for layout in reducing)]
-        return of_data(reducing, silent({name: loads[name] for name in met}))
+        return of_data(reducing, by_sweep(silent({name: loads[name] for name in met}), loads))
 
     def _data_disks(self, layout: str, target: PlannedTarget) -> tuple[str, ...]:
         """Return the disks that keep the data of a target; if it is a single disk of the layout, that disk."""

@@ -14,6 +14,7 @@ from raidtui.engine.compose.planner import make_plan
 from raidtui.engine.compose.reading import open_document, reductions, silent, stacking
 from raidtui.engine.compose.settings import workload_settings
 from raidtui.engine.compose.stack_view import Ground, Piece, ceiling_of, stack_of
+from raidtui.engine.compose.sweeps import as_one, by_sweep
 from raidtui.engine.compose.targets import as_run, memory_for
 from raidtui.load.catalog import engines
 from raidtui.load.engine import FIRST_TARGET_FD, Pattern, rehearsal
@@ -61,12 +62,12 @@ def preview(request: PreviewRequest, disks: Sequence[Disk]) -> Preview:
     roles = {name: role for name, role in sketch.roles.items() if name in used}
     said = {role: ids for role, ids in request.bind.items() if role not in sketch.roles or role in roles}
     binding, unbound = bind_partly(roles, said, disks, document.earlier)
-    loads = {name: entry for name, entry in sketch.workloads.items() if not options.workloads or name in options.workloads}
+    loads = {name: entry for name, entry in sketch.workloads.items() if _wanted(name, entry, options.workloads)}
     readable = {name: load for name, entry in loads.items() if (load := entry.value) is not None and load.spec is not None}
     patterns = {name: engines()[load.kind].pattern(load.spec) for name, load in readable.items()}
     asked = _Asked(Ground(sketch.roles, binding, sketch.policy), readable, patterns, options.quick)
     layouts = [_layout(name, entry, asked) for name, entry in entries.items()]
-    workloads = tuple(_workload(name, entry, layouts, asked) for name, entry in loads.items())
+    workloads = tuple(_workloads(loads, layouts, asked))
     problems: list[Problem] = [*sketch.problems, *unbound]
     problems += [problem for made in layouts for problem in made.view.problems]
     problems += [problem for view in workloads for problem in view.problems]
@@ -140,12 +141,12 @@ def _warnings(name: str, node: Node, piece: Piece, planned: Planned | None, aske
         yield from cautions.of_layer(inputs, binding)
     patterns = {workload: asked.patterns[workload] for workload in loads}
     for names, text in cautions.of_workloads(piece.shapes, patterns, _sector_bytes(piece)):
-        yield f"{cautions.workloads_named(names)}: {text}"
+        yield f"{cautions.workloads_named(by_sweep(names, loads))}: {text}"
     yield from stacking(node)
     if how := reductions(node):
-        yield from cautions.of_data({name: how}, silent(loads))
+        yield from cautions.of_data({name: how}, by_sweep(silent(loads), loads))
     if planned is not None:
-        yield from cautions.of_memory(dict(_kept_in_memory(name, node, planned, asked)))
+        yield from cautions.of_memory(dict(_kept_in_memory(name, node, planned, asked)), loads)
 
 
 def _kept_in_memory(name: str, node: Node, planned: Planned, asked: _Asked) -> Iterator[tuple[tuple[str, str], int]]:
@@ -158,6 +159,24 @@ def _kept_in_memory(name: str, node: Node, planned: Planned, asked: _Asked) -> I
             most = memory_for(node, policy, as_run(load, node, policy, target, quick=asked.quick), target)
             if most is not None:
                 yield (name, workload), most
+
+
+def _wanted(name: str, entry: Entry[Load], chosen: Sequence[str]) -> bool:
+    """Return True if a workload, or the sweep that it is of, is among the chosen ones. None chosen means all."""
+    sweep = entry.value.sweep if entry.value is not None else None
+    return not chosen or name in chosen or (sweep is not None and sweep.name in chosen)
+
+
+def _workloads(
+    loads: Mapping[str, Entry[Load]], layouts: Sequence[_Layout], asked: _Asked
+) -> Iterator[WorkloadView]:
+    """Yield a view for each workload, and one for all workloads of a sweep."""
+    views: dict[tuple[bool, str], list[WorkloadView]] = {}
+    for name, entry in loads.items():
+        sweep = entry.value.sweep if entry.value is not None else None
+        key = (sweep is not None, sweep.name if sweep is not None else name)
+        views.setdefault(key, []).append(_workload(name, entry, layouts, asked))
+    return (as_one(name, found) if swept else found[0] for (swept, name), found in views.items())
 
 
 def _workload(name: str, entry: Entry[Load], layouts: Sequence[_Layout], asked: _Asked) -> WorkloadView:

@@ -98,7 +98,8 @@ class Document:
         """The scenario without problems. Raises ProblemError with every problem, each naming its place."""
         scenario = self.sketch.whole()
         checks = (_alone, _not_reset, _crossing_problems, _ranking_problems)
-        if problems := [problem for check in checks for problem in check(scenario)]:
+        # The workloads of a sweep have the same place, and mostly the same problems.
+        if problems := dict.fromkeys(problem for check in checks for problem in check(scenario)):
             raise ProblemError(*problems)
         return scenario
 
@@ -133,7 +134,8 @@ def _alone(scenario: Scenario) -> Iterator[Problem]:
             yield Problem(NEVER_MET.code, f"layout {name} is measured with no workload", node.place, _MEET, exit=2)
     for name, load in scenario.workloads.items():
         if not any(meets(layout, name) for layout in scenario.layouts):
-            yield Problem(NEVER_MET.code, f"workload {name} is run on no layout", load.place, _MEET, exit=2)
+            what = f"sweep {load.sweep.name}" if load.sweep else f"workload {name}"
+            yield Problem(NEVER_MET.code, f"{what} is run on no layout", load.place, _MEET, exit=2)
 
 
 def _not_reset(scenario: Scenario) -> Iterator[Problem]:
@@ -265,15 +267,20 @@ def devices_of(source: RoleRef | Node, roles: Mapping[str, Role]) -> int:
 
 
 def chosen(scenario: Scenario, options: Options) -> tuple[list[str], list[str]]:
-    """Names of the layouts and workloads that the options leave. Raises ProblemError for a name that is not there."""
+    """Names of the layouts and workloads that the options leave. Raises ProblemError for a name that is not there.
+
+    The name of a sweep stands for all of its workloads.
+    """
+    sweeps = {name: load.sweep.name for name, load in scenario.workloads.items() if load.sweep is not None}
     for what, wanted, known in (
-        ("layout", options.layouts, scenario.layouts),
-        ("workload", options.workloads, scenario.workloads),
+        ("layout", options.layouts, scenario.layouts.keys()),
+        ("workload", options.workloads, dict.fromkeys((*scenario.workloads, *sweeps.values())).keys()),
     ):
         if unknown := [name for name in wanted if name not in known]:
             raise fail(UNKNOWN_NAME, f"there is no {what} {unknown[0]!r} in scenario {scenario.name}",
                        remedy=f"Known: {', '.join(known)}.")  # fmt: skip
-    workloads = [n for n in scenario.workloads if not options.workloads or n in options.workloads]
+    taken = set(options.workloads)
+    workloads = [n for n in scenario.workloads if not taken or n in taken or sweeps.get(n) in taken]
     layouts = [n for n in scenario.layouts if not options.layouts or n in options.layouts]
     layouts = [n for n in layouts if any(scenario.policy.meets(n, workload) for workload in workloads)]
     if not layouts:

@@ -10,12 +10,13 @@ import msgspec
 from raidtui.engine.compose.reading import catalog
 from raidtui.load.catalog import engines
 from raidtui.model.convert import schema_of
-from raidtui.model.describe import Kind, Kinds
+from raidtui.model.describe import Field, Kind, Kinds
 from raidtui.model.fields import doc_of, fields_of
 from raidtui.model.problem import Refusal, fail
 from raidtui.model.result import Result
 from raidtui.model.scenario import Policy, Role
 from raidtui.model.scenario_words import NAME_PATTERN, ROLE_PATTERN, SCHEMA
+from raidtui.model.sweep import MOST_VALUES, SWEPT
 from raidtui.model.table import Table
 from raidtui.stack.catalog import all_layers
 
@@ -50,6 +51,10 @@ def _scenario() -> dict[str, Any]:
     known = catalog()
     definitions["layer"] = _one_of({kind: of(spec) for kind, spec in known.layers.items()})
     definitions["workload"] = _one_of({kind: of(spec) for kind, spec in known.workloads.items()})
+    for kind, options in SWEPT.items():
+        allowed = definitions[known.workloads[kind].__name__]["properties"]
+        for option in options:
+            allowed[option] = _or_list(allowed[option])
     device = {"anyOf": [{"type": "string", "pattern": ROLE_PATTERN}, {"$ref": "#/$defs/layer"}]}
     definitions["operand"] = {
         "description": 'Block devices: a role ("@data"), another layer, or a list of them.',
@@ -81,6 +86,15 @@ def _scenario() -> dict[str, Any]:
     }
 
 
+def _or_list(value: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an option that may be a list, which makes a sweep."""
+    about: dict[str, Any] = {key: value[key] for key in ("description", "default") if key in value}
+    one = {key: entry for key, entry in value.items() if key not in about}
+    items = [kind for kind in one["anyOf"] if kind != {"type": "null"}] if "anyOf" in one else [one]
+    many = {"type": "array", "items": items[0], "minItems": 1, "maxItems": MOST_VALUES, "uniqueItems": True}
+    return {"anyOf": [*one.get("anyOf", [one]), many], **about}
+
+
 def _one_of(kinds: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """An object with exactly one key, which names the kind."""
     return {
@@ -101,7 +115,7 @@ def describe() -> Kinds:
         Kind(kind, layer.title, doc_of(layer.spec), layer.fields, layer.offers) for kind, layer in all_layers().items()
     )
     workloads = tuple(
-        Kind(kind, engine.title, doc_of(engine.spec), fields_of(engine.spec), takes=engine.takes)
+        Kind(kind, engine.title, doc_of(engine.spec), _with_sweeps(kind, fields_of(engine.spec)), takes=engine.takes)
         for kind, engine in engines().items()
     )
     return Kinds(
@@ -112,6 +126,12 @@ def describe() -> Kinds:
         _plain("policy", Policy),
         tuple(preset for engine in engines().values() for preset in engine.presets),
     )
+
+
+def _with_sweeps(kind: str, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """Return the fields of a workload, with those marked that may be lists."""
+    swept = SWEPT.get(kind, ())
+    return tuple(msgspec.structs.replace(field, sweep=True) if field.name in swept else field for field in fields)
 
 
 def _plain(kind: str, struct: type[msgspec.Struct]) -> Kind:

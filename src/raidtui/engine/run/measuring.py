@@ -174,6 +174,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         report=passes.report(),
         steady=passes.steady(),
         host=host,
+        sweep=plan.sweep,
     )
     evidence = Evidence(
         cell=cell,

@@ -266,15 +266,15 @@ class Runner:
                 self._measure(cell, list(of_cell))
 
     def _measure(self, cell: str, steps: list[Step]) -> None:
-        plan, family = self._cells[cell], self._family(steps[-1])
-        self._emit(CellStarted(cell, self.plan.cells.index(plan) + 1, len(self.plan.cells), family.devices, family.parents))
+        one, family = self._cells[cell], self._family(steps[-1])
+        self._emit(CellStarted(cell, self.plan.cells.index(one) + 1, len(self.plan.cells), family.devices, family.parents))
         try:
             for step in steps:
                 self._do(step)
         except ProblemError as error:
             marks = [LOST.mark(f"disk {disk} was lost", about=disk) for disk in self.watchdog.lost]
             marks += [Mark(problem.code, problem.message) for problem in error.problems]
-            empty = Cell(cell, plan.layout, plan.workload, plan.round, False, part=plan.part, again=plan.again)
+            empty = Cell(cell, one.layout, one.workload, one.round, False, (), one.part, again=one.again, sweep=one.sweep)
             self._cell_done(marked(empty, marks))
 
     def _cell_done(self, cell: Cell) -> None:

@@ -194,6 +194,7 @@ class SimulatedRunner(Runner):
             write_amplification=write_amplification(written, summary.written_bytes) if written else None,
             expected_write_amplification=plan.expected_write_amplification, data_disks=plan.data_disks,
             command=step.commands[0] if step.commands else (), started=wall_clock(), seconds=runtime_s,
+            sweep=plan.sweep,
         )  # fmt: skip
         slow = f", and the server was made slow: {_SLOW:g} of the usual rate" if self._simulated.slow else ""
         return marked(cell, [SIMULATED.mark(f"the numbers were simulated, not measured{slow}")])

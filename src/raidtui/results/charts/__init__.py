@@ -11,12 +11,13 @@ from raidtui.results.charts.changes import CHANGES
 from raidtui.results.charts.courses import HEAT_MAP, LINES, PASSES, ROUNDS
 from raidtui.results.charts.drawing import Chart, Panel, Style, Tip
 from raidtui.results.charts.summaries import LATENCY, ROOFLINE
+from raidtui.results.charts.sweeps import SWEEPS
 from raidtui.results.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_ALL = (CHANGES, BARS, ROUNDS, PASSES, LATENCY, LINES, HEAT_MAP, ROOFLINE)
+_ALL = (CHANGES, BARS, SWEEPS, ROUNDS, PASSES, LATENCY, LINES, HEAT_MAP, ROOFLINE)
 CHARTS = MappingProxyType({made.name: made for made in _ALL})
 """Charts by the word that names them on the command line."""
 

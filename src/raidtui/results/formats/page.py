@@ -44,6 +44,7 @@ from raidtui.results.lines import (
     why,
 )
 from raidtui.results.rates import Unit, again_label, iops_text, latency_text, mb_s_text, rate_text
+from raidtui.results.sweep_lines import RULE, grid, knee_lines
 
 
 def comparison_table(comparison: Comparison) -> str:
@@ -155,6 +156,22 @@ def _cell(comparison: Comparison, row: Row, workload: str, point: Point) -> str:
     ))  # fmt: skip
 
 
+def sweep_tables(comparison: Comparison) -> str:
+    """A table and a list of knees for each sweep; empty where there is none."""
+    found = []
+    for sweep in comparison.sweeps:
+        title, (corner, *labels), columns = grid(sweep)
+        heads = [text(corner.capitalize()), *(text(column[0]) for column in columns)]
+        values = zip(*(column[1:] for column in columns), strict=True)
+        rows = [
+            f'<tr><th scope="row">{text(label)}</th>{"".join(f"<td>{text(value)}</td>" for value in line)}</tr>'
+            for label, line in zip(labels, values, strict=True)
+        ]
+        knees = "".join(f"<li>{text(line)}</li>" for line in (*knee_lines(sweep), RULE))
+        found.append(f'<h3>{text(title)}</h3>{_table(heads, rows)}<ul class="notes">{knees}</ul>')
+    return "".join(found)
+
+
 def where_table(comparison: Comparison) -> str:
     """Ceilings of bare disks, shares, amplification and what limited it; empty where there is nothing to say."""
     rows = [
@@ -223,6 +240,7 @@ def write_html(comparison: Comparison) -> bytes:
         ("answer", "Which one, for what", answer_list(comparison)),
         ("old-new", "Old against new", pairs_table(comparison)),
         ("table", "Layouts × workloads", _notes(comparison) + comparison_table(comparison)),
+        ("sweeps", "Sweeps", sweep_tables(comparison)),
         ("charts", "Charts", _charts(comparison)),
         ("where", TITLE, where_table(comparison)),
         ("latency", "Latency over all rounds", latency_table(comparison)),

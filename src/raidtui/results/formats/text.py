@@ -35,6 +35,7 @@ from raidtui.results.lines import (
     why,
 )
 from raidtui.results.old_new import legend, lines, missing_lines, verdict_lines
+from raidtui.results.sweep_lines import RULE, grid, knee_lines
 from raidtui.results.verdicts import answer_lines
 
 WIDTH = 120
@@ -72,7 +73,8 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
     `about` adds what is to be known of the results themselves.
     """
     if comparison.pairs and about:
-        return [*_old_new(comparison), *(Said(clean(line, 4096)) for line in source_lines(comparison))]
+        below = [Said(clean(line, 4096)) for line in source_lines(comparison)]
+        return [*_old_new(comparison), *_sweeps(comparison, width), *below]
     notes = Footnotes()
     longest = max(_SHORTEST, min(_LONGEST, width * 2 // 5))
     names = [_name(row.label, longest) for row in comparison.rows]
@@ -98,6 +100,7 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
     found += [Said(clean(sentence, 4096), f"[{number}]") for sentence, number in notes.numbers.items()]
     told = [*(comparison.notes if about else ()), *confounder_lines(comparison)]
     found += [Said(clean(line, 4096), "⚠") for line in told]
+    found += _sweeps(comparison, width)
     if about:
         found += [Said(clean(line, 4096)) for line in source_lines(comparison)]
     return found
@@ -107,6 +110,22 @@ def _answer(words: Iterable[str]) -> list[Said]:
     """Return the answer and a blank line; nothing without words."""
     found = [Said(clean(line, 4096)) for line in words]
     return [*found, Said("")] if found else []
+
+
+def _sweeps(comparison: Comparison, width: int) -> Iterator[Said]:
+    """A table of each sweep, and a sentence on the knee of each curve."""
+    for sweep in comparison.sweeps:
+        title, first, columns = grid(sweep)
+        shown = [[_name(head, _LONGEST), *values] for head, *values in columns]
+        for number, group in enumerate(_fitting(shown, width - max(map(cell_len, first)))):
+            yield Said("", sentence=False)
+            if not number:
+                yield Said(clean(title))
+            for line, words in enumerate(_aligned(first, group)):
+                yield Said(words, head=not line, sentence=False)
+        yield from (Said(clean(line, 4096)) for line in knee_lines(sweep))
+    if comparison.sweeps:
+        yield Said(RULE)
 
 
 def _old_new(comparison: Comparison) -> Iterator[Said]:
@@ -241,11 +260,24 @@ def _lines(comparison: Comparison) -> list[str]:
         pairs = [f"| {' | '.join(map(_md_text, cells))} |" for _, cells in old_new.rows_of(comparison)]
         head = [f"| {' | '.join(old_new.HEADS)} |", f"|{':---|' * len(old_new.HEADS)}"]
         answer = [*_md_list(verdict_lines(comparison)), "", *head, *pairs, "", *_md_list(legend(comparison)), "", *answer]
-    return [*answer, *found, *(["", *(f"- {line}" for line in below)] if below else []), *_where(comparison)]
+    found += ["", *(f"- {line}" for line in below)] if below else []
+    return [*answer, *found, *_where(comparison), *_md_sweeps(comparison)]
 
 
 def _md_list(lines: Iterable[str]) -> list[str]:
     return [f"- {_md_text(line)}." for line in lines]
+
+
+def _md_sweeps(comparison: Comparison) -> Iterator[str]:
+    """A table and a list for each sweep."""
+    for sweep in comparison.sweeps:
+        title, first, columns = grid(sweep)
+        yield from ("", f"**{_md_text(title)}**", "")
+        for number, line in enumerate(zip(first, *columns, strict=True)):
+            yield f"| {' | '.join(map(_md_text, line))} |"
+            if not number:
+                yield f"|{'---:|' * len(line)}"
+        yield from ("", *(f"- {_md_text(line)}." for line in (*knee_lines(sweep), RULE)))
 
 
 def _where(comparison: Comparison) -> list[str]:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from raidtui.base.text import clean
 from raidtui.model.describe import Field, Kinds, Preview, Setting
 from raidtui.model.jsonio import read_json
@@ -24,6 +26,8 @@ def as_text(field: Field, value: Any) -> str:
     """Return a value as input text; empty if it is omitted."""
     if value is MISSING:
         return ""
+    if field.sweep and isinstance(value, list):
+        return ", ".join(as_text(_single(field), one) for one in value) + ("," if len(value) == 1 else "")
     if field.many or field.type in ("list", "object"):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, bool):
@@ -36,6 +40,8 @@ def parse(field: Field, text: str) -> Any:
     text = text.strip()
     if not text:
         return MISSING
+    if field.sweep and "," in text:
+        return _values(field, text)
     if field.many or field.type in ("list", "object"):
         return _json(text)
     if field.type == "devices":
@@ -69,7 +75,24 @@ def input_hint(field: Field) -> str:
         parts.append({"size": "a size", "extent": "a size or a share", "duration": "a time"}.get(field.type, ""))
     if field.examples:
         parts.append(f"such as {' or '.join(field.examples[:3])}")
+    if field.sweep:
+        parts.append("or several with commas, for a sweep")
     return ", ".join(filter(None, parts))
+
+
+def _single(field: Field) -> Field:
+    return msgspec.structs.replace(field, sweep=False)
+
+
+def _values(field: Field, text: str) -> list[Any]:
+    """Return the values of a sweep's option, which commas separate; behind the last one a comma may stand."""
+    words = text.removesuffix(",").split(",")
+    values = [parse(_single(field), word) for word in words]
+    if MISSING in values:
+        raise ValueError("a value is missing between commas")
+    if twice := next((word.strip() for number, word in enumerate(words) if values[number] in values[:number]), ""):
+        raise ValueError(f"{twice} is there twice")
+    return values
 
 
 def _json(text: str) -> Any:
@@ -245,7 +268,8 @@ def _members(field: Field, document: Mapping[str, Any], path: Path, value: Any, 
 def _with_errors(rows: tuple[FormRow, ...], document: Mapping[str, Any], preview: Preview | None) -> Iterator[FormRow]:
     places = [(path_of(document, problem.place), problem) for problem in preview.problems] if preview else []
     for row in rows:
-        found = [clean(p.message) for place, p in places if place == row.path and not row.heading and not row.renames]
+        own = [problem for place, problem in places if place == row.path or (row.field.sweep and place[:-1] == row.path)]
+        found = [clean(problem.message) for problem in own if not row.heading and not row.renames]
         missing = row.field.required and row.value is MISSING and not row.heading
         refused = clean(row.setting.refused) if row.setting and row.value is not MISSING else ""
         wrong = found[0] if found else refused or ("a value is required" if missing and not row.refused else "")

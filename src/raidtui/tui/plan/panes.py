@@ -18,7 +18,7 @@ from textual.widgets.tree import TreeNode
 
 from raidtui.base.text import clean, plural
 from raidtui.front.phrases import looks_line, sentence
-from raidtui.front.plan import erased_disks, writes_text
+from raidtui.front.plan import erased_disks, sweep_words, writes_text
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.plan import Options, Plan, Step
 from raidtui.model.problem import Problem
@@ -162,6 +162,8 @@ def _costs(plan: Plan) -> Iterator[tuple[str, str]]:
     matrix = f"{plural(layouts, 'layout')}, {plural(workloads, 'workload')}, {plural(rounds, 'round')}"
     matrix += " at most: what the ranking no longer needs is left out" if most else ""
     yield "Cells", f"{len(plan.cells)} {glyphs().dot} {matrix}"
+    for sweep in plan.sweeps:
+        yield "Sweep", sweep_words(sweep)
     if plan.ceilings:
         yield "Ceilings", f"bare disks: {', '.join(clean(name, 70) for name in plan.ceilings)}"
     yield "Writes", writes_text(plan)

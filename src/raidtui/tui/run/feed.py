@@ -140,7 +140,9 @@ def _events(result: Result) -> Iterator[tuple[float, events.AnyEvent]]:
 def _plan(result: Result) -> Plan:
     found = result.cells
     steps = tuple(Step(one.id, "measure", _title(one), "measure", cell=one.id, seconds=one.seconds) for one in found)
-    cells = tuple(CellPlan(one.id, one.layout, one.workload, one.round, one.part, again=one.again) for one in found)
+    cells = tuple(
+        CellPlan(one.id, one.layout, one.workload, one.round, one.part, again=one.again, sweep=one.sweep) for one in found
+    )
     seconds = sum(one.seconds for one in found)
     return Plan(result.plan_digest, "", result.scenario, result.options, result.binding, steps, cells, (), seconds, None)
 

@@ -1,0 +1,212 @@
+"""Curves of a sweep: IOPS against latency by what is in flight, and the knee, in every format."""
+
+import json
+import random
+import re
+
+import msgspec
+import pytest
+from test_comparing import result, slim
+
+from raidtui.model.convert import encode
+from raidtui.model.measure import Direction, Latency, Summary
+from raidtui.model.result import Cell
+from raidtui.model.statistics.knee import knee_of
+from raidtui.model.sweep import Swept, expanded
+from raidtui.results.charts import panels_of
+from raidtui.results.charts.sheet import sheet_svg
+from raidtui.results.compare import compare, compare_many
+from raidtui.results.extract import extract
+from raidtui.results.facts import given_of
+from raidtui.results.formats import FORMATS
+from raidtui.results.formats.text import table_lines
+from raidtui.results.library import KEPT, Unfolding, lean_extract, packed
+from raidtui.results.load import read_result
+from raidtui.results.sweep_lines import grid, knee_lines
+
+FIO = {"rw": "randread", "bs": "4KiB", "runtime": "5s"}
+CURVE = {1: (10_000, 100), 4: (30_000, 133), 16: (41_000, 390), 64: (42_230, 1482)}
+"""IOPS and mean latency in µs by queue depth; with Little's law."""
+
+
+def cell(layout, swept, iops, us, *, round=1, reasons=()):
+    load = f"{swept.name}-t{swept.numjobs}q{swept.iodepth}"
+    read = Direction(int(iops * 5), int(iops * 5 * 4096), iops, iops * 4096, 5.0, Latency(us, us, us * 2, us * 3, us * 4))
+    return Cell(f"{layout}/{load}/{round}", layout, load, round, not reasons, tuple(reasons), summary=Summary(read=read),
+                sweep=swept)  # fmt: skip
+
+
+def curve(layout, factor=1.0, jobs=(1,), curve=CURVE, name="seek", size="4KiB", **changes):
+    return [cell(layout, Swept(name, size, job, depth), iops * factor, us / factor * job, **changes)
+            for job in jobs for depth, (iops, us) in curve.items()]  # fmt: skip
+
+
+def swept(*cells, order=("raid5", "raid10"), **options):
+    made = result(*cells, order=order)
+    made.scenario["workloads"] = {"seek": {"fio": {**FIO, "iodepth": list(CURVE), "numjobs": [1], **options}}}
+    return made
+
+
+def test_the_knee_is_the_fewest_in_flight_with_nine_tenths_of_the_best_rate():
+    assert knee_of([(load, rate) for load, (rate, _) in CURVE.items()]) == 2
+    assert knee_of([(1, 100), (2, 90), (4, 80)]) == 0, "more than the first load brings nothing"
+    assert knee_of([(1, 10), (4, 40), (16, 160)]) is None, "it still rises"
+    assert knee_of([(1, 100), (64, 100)]) is None, "two loads are no curve"
+    assert knee_of([(4, 91), (4, 95), (1, 10), (8, 100)]) == 1, "of equal loads the faster one"
+    assert knee_of([]) is None
+    assert knee_of([(1, 0), (2, 0), (4, 0)]) is None
+
+
+def test_noise_below_the_margin_hardly_moves_the_knee():
+    chance = random.Random(7)
+    true = [(1, 100), (2, 195), (4, 370), (8, 640), (16, 900), (32, 1000), (64, 1005), (128, 1000)]
+    found = {knee_of([(load, rate * chance.uniform(0.97, 1.03)) for load, rate in true]) for _ in range(300)}
+    assert found <= {4, 5}
+
+
+def test_the_workloads_of_a_sweep_are_a_curve_for_each_layout_in_the_order_of_what_is_in_flight():
+    (sweep,) = compare(swept(*curve("raid5"), *curve("raid10", 2, jobs=(4, 1)))).sweeps
+    assert (sweep.name, [one.label for one in sweep.curves]) == ("seek", ["raid5", "raid10"])
+    raid5, raid10 = sweep.curves
+    assert [(point.in_flight, point.iops, point.mean_us) for point in raid5.points] == [
+        (depth, pytest.approx(iops), us) for depth, (iops, us) in CURVE.items()
+    ]
+    assert raid5.points[raid5.knee].in_flight == 16
+    assert [(point.in_flight, point.numjobs) for point in raid10.points] == [
+        (1, 1), (4, 1), (4, 4), (16, 1), (16, 4), (64, 1), (64, 4), (256, 4),
+    ]  # fmt: skip
+
+
+def test_rounds_are_one_point_and_cells_that_are_not_valid_are_none():
+    rounds = [*curve("raid5", 0.9), *curve("raid5", 1.1, round=2), *curve("raid5", 9, round=3, reasons=["lost"])]
+    (sweep,) = compare(swept(*rounds)).sweeps
+    assert sweep.curves[0].points[0].iops == pytest.approx(10_000 * (0.9 * 1.1) ** 0.5)
+    (sweep,) = compare(swept(*curve("raid5", reasons=["lost"]))).sweeps
+    assert [point.iops for point in sweep.curves[0].points] == [None] * 4
+    assert list(knee_lines(sweep)) == []
+
+
+def test_each_block_size_is_a_curve_of_its_own():
+    cells = [
+        *curve("raid5"),
+        *(msgspec.structs.replace(one, workload=f"{one.workload}-64k", sweep=Swept("seek", "64KiB", 1, one.sweep.iodepth))
+          for one in curve("raid5", 0.3)),
+    ]  # fmt: skip
+    (sweep,) = compare(swept(*cells)).sweeps
+    assert [head for head, *_ in grid(sweep).columns] == ["raid5 4KiB", "raid5 64KiB"]
+
+
+def test_the_knee_is_said_with_what_more_in_flight_brings():
+    (sweep,) = compare(swept(*curve("raid5"), *curve("raid10", curve={1: (10, 100), 4: (40, 100), 16: (160, 100)}))).sweeps
+    assert list(knee_lines(sweep)) == [
+        "raid5: knee at 16 in flight: 41,000 IOPS at 390 µs; 64 in flight brings +3 % IOPS and 3.8 × the latency",
+        "raid10: no knee up to 16 in flight: fewer have less than 90 % of its 160 IOPS",
+    ]
+    (both,) = compare(swept(*curve("raid5", jobs=(1, 4)))).sweeps
+    assert next(iter(knee_lines(both))).startswith("raid5: knee at 16 in flight (queue depth 16, 1 job): 41,000 IOPS")
+    (few,) = compare(swept(*curve("raid5", curve={1: (10, 100), 4: (40, 100)}))).sweeps
+    assert list(knee_lines(few)) == ["raid5: no knee is looked for in fewer than 3 different loads"]
+
+
+def test_the_table_has_depths_down_and_layouts_and_jobs_across():
+    (sweep,) = compare(swept(*curve("raid5", jobs=(1, 4)), *curve("raid10", 2))).sweeps
+    title, first, columns = grid(sweep)
+    assert title == "Sweep seek: IOPS and mean latency by queue depth and jobs"
+    assert first == ["DEPTH", "1", "4", "16", "64"]
+    assert columns[0] == [
+        "raid5, 1 job", "10,000 at 100 µs", "30,000 at 133 µs", "*41,000 at 390 µs", "42,230 at 1.48 ms",
+    ]  # fmt: skip
+    assert [column[0] for column in columns] == ["raid5, 1 job", "raid5, 4 jobs", "raid10, 1 job"]
+    by_jobs = [cell("raid5", Swept("seek", "4KiB", jobs, 1), jobs * 100, 50) for jobs in (1, 2, 8)]
+    title, first, columns = grid(compare(swept(*by_jobs)).sweeps[0])
+    assert (title, first) == ("Sweep seek: IOPS and mean latency by jobs", ["JOBS", "1", "2", "8"])
+    assert columns == [["raid5", "100 at 50 µs", "200 at 50 µs", "800 at 50 µs"]]
+
+
+@pytest.mark.parametrize("name", ["table", "md", "html"])
+def test_formats_for_readers_have_the_table_and_the_knees(name):
+    text = FORMATS[name].write(compare(swept(*curve("raid5"), *curve("raid10", 2)))).decode()
+    shown = re.sub(r"<[^>]*>|\\", " ", text)
+    assert "Sweep seek: IOPS and mean latency by queue depth" in shown
+    assert "41,000 at 390 µs" in shown
+    assert "raid5: knee at 16 in flight" in shown
+    assert "90 % of a curve" in shown
+    assert "Sweep" not in FORMATS[name].write(compare(result())).decode()
+
+
+def test_a_narrow_terminal_has_the_table_in_parts():
+    comparison = compare(swept(*curve("raid5", jobs=(1, 4, 16))))
+    for width in (40, 80, 200):
+        lines = [str(line) for line in table_lines(comparison, width, about=False) if not line.sentence]
+        assert all(len(line) <= width for line in lines)
+        assert sum(line.startswith("DEPTH") for line in lines) == {40: 3, 80: 1, 200: 1}[width]
+
+
+def test_old_against_new_has_the_curves_of_both():
+    old, new = swept(*curve("raid5")), msgspec.structs.replace(swept(*curve("raid5", 1.2)), run="20260202-120000-zzzz9999")
+    comparison = compare_many((old, new))
+    assert comparison.pairs
+    assert [one.label for one in comparison.sweeps[0].curves] == ["raid5:1", "raid5:2"]
+    assert "raid5:2: knee at 16" in "\n".join(map(str, table_lines(comparison, 120)))
+
+
+def test_the_json_has_every_point_and_the_knee():
+    (sweep,) = json.loads(FORMATS["json"].write(compare(swept(*curve("raid5")))))["sweeps"]
+    (found,) = sweep["curves"]
+    assert found["points"][found["knee"]] == {
+        "column": 2, "numjobs": 1, "iodepth": 16, "in_flight": 16, "iops": pytest.approx(41_000), "mean_us": 390.0,
+        "p99_us": 780.0,
+    }  # fmt: skip
+
+
+def test_the_chart_labels_points_with_depth_and_jobs_and_says_the_knees():
+    comparison = compare(swept(*curve("raid5"), *curve("raid10", 2)))
+    (panel,) = panels_of(comparison, ["sweeps"])
+    assert panel.title == "seek, queue depth × jobs"
+    assert "raid10: knee at 16 in flight" in panel.about
+    svg = sheet_svg([panel]).decode()
+    for words in ("1×1", "16×1", "64×1", "raid5", "raid10", "mean latency"):
+        assert f">{words}<" in svg, words
+
+
+def test_many_layouts_are_in_several_panels_and_a_latency_that_is_not_known_has_no_place():
+    names = [f"layout{number}" for number in range(10)]
+    comparison = compare(swept(*(one for name in names for one in curve(name)), order=names))
+    assert len(panels_of(comparison, ["sweeps"])) == 2
+    replace = msgspec.structs.replace
+    untimed = [replace(one, summary=Summary(read=replace(one.summary.read, latency=Latency()))) for one in curve("raid5")]
+    comparison = compare(swept(*untimed))
+    assert comparison.sweeps[0].curves[0].knee == 2
+    assert [panel.title for panel in panels_of(comparison, ["sweeps"])] == ["There is nothing to draw"]
+
+
+def test_a_sweep_is_the_same_from_the_index_as_from_the_file():
+    one = swept(*curve("raid5"), *curve("raid10", 2))
+    lean = lean_extract(encode(one))[0]
+    assert lean == slim(extract(one))
+    data, shared = packed(lean)
+    assert Unfolding().extract(KEPT.decode(data), shared) == lean
+    assert compare_many([lean]).sweeps[0].curves[0].knee == 2
+
+
+def test_a_result_keeps_its_place_in_a_sweep_and_an_older_one_has_none():
+    one = swept(*curve("raid5"))
+    data = encode(one)
+    assert read_result(data).cells == one.cells
+    older = json.loads(data)
+    for each in older["cells"]:
+        del each["sweep"]
+    read = read_result(json.dumps(older).encode())
+    assert [each.sweep for each in read.cells] == [None] * 4
+    assert compare(read).sweeps == ()
+
+
+def test_workloads_of_equal_options_are_one_column_whether_listed_or_given_by_hand():
+    given = {"seek": {"fio": {**FIO, "iodepth": [1, 4]}}}
+    by_hand = {f"seek-q{depth}": {"fio": {**FIO, "iodepth": depth}} for depth in (1, 4)}
+    assert expanded(given) == by_hand
+    assert given_of({"workloads": given}).workloads == given_of({"workloads": by_hand}).workloads
+    large = {"seek": {"fio": {**FIO, "iodepth": list(range(1, 60)), "numjobs": list(range(1, 60))}}}
+    assert expanded(large) == large, "nobody's file makes thousands of workloads"
+    for strange in ({"w": 5}, {"w": {"fio": None}}, {"w": {"fio": {"iodepth": []}}}, {"w": {"dd": {"bs": ["1MiB"]}}}):
+        assert expanded(strange) == strange
