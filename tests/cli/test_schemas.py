@@ -87,6 +87,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     made.run("results", "results", "--in", str(folder))
     made.run("lint", "lint", "bad.csv")
     made.run("lint", "lint", "one.json", "bad.csv")
+    _many_servers(made)
     made.run("explain", *on, "explain")
     made.run("explain", *on, "explain", "consent")
     made.run("kinds", *on, "kinds")
@@ -95,6 +96,24 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     made.run("schema", "schema")
     made.run("lab", "lab", "status")
     return made.documents
+
+
+def _many_servers(made: Printer) -> None:
+    on, bind, erase = "sim:a,sim:b,sim:few.json", [], []
+    (made.folder / "few.json").write_text(RECORDED_DISKS.read_text().replace('"transport": "nvme"', '"transport": "sas"'))
+    for name in "ab":
+        disks = ",".join(f"{one}-{name}" for one in NVME.split(","))
+        bind += ["--bind", f"sim:{name}:data={disks}"]
+        erase += ["--erase", f"sim:{name}:{disks}"]
+    words = ("--on", on, "replay", "sim.json", *bind, "--quick", "-o", "many")
+    made.documents["fleet-consent"] = [_last(made, *words)]
+    made.documents["fleet"] = [_last(made, *words, *erase)]
+    made.run("compare-servers", "compare", "--servers", *(str(path) for path in (made.folder / "many").iterdir()))
+
+
+def _last(made: Printer, *words: str) -> Any:
+    made.run("line", *words, lines=True)
+    return made.documents.pop("line")[-1]
 
 
 def _lab(folder: Path) -> None:

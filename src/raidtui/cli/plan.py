@@ -124,7 +124,8 @@ def add_scenario_arguments(parser: ArgumentParser, json_help: str = "print JSON"
     """Add the arguments that `plan`, `preview` and `replay` share."""
     parser.add_argument("scenario", metavar="SCENARIO", help="a scenario or result file, - for stdin, or a shipped name")
     parser.add_argument("--bind", action="append", default=[], metavar="ROLE=ID,…",
-                        help="the disks of a role, by serial or WWN; may be repeated")  # fmt: skip
+                        help="the disks of a role, by serial or WWN; may be repeated; with several servers "
+                             "SERVER:ROLE=ID,…")  # fmt: skip
     parser.add_argument("--layout", action="append", default=[], metavar="NAME", help="only this layout; may be repeated")
     parser.add_argument("--workload", action="append", default=[], metavar="NAME",
                         help="only this workload; may be repeated; 'T8Q32 4k randread' adds a workload")  # fmt: skip

@@ -60,10 +60,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_scenario_arguments(parser, json_help="print JSON: one event per line")
     parser.add_argument("--erase", action="append", default=[], metavar="ID,…",
-                        help="consent: serial or WWN of every disk that the plan erases, no other")  # fmt: skip
+                        help="consent: serial or WWN of every disk that the plan erases, no other; with several servers "
+                             "SERVER:ID,… for each, or @FILE with a line for each")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="new file for the result (default: one in $XDG_STATE_HOME/raidtui/results, for root in "
-                             "/var/lib/raidtui/results)")  # fmt: skip
+                             "/var/lib/raidtui/results); with several servers a folder")  # fmt: skip
     parser.add_argument("--keep-going", action=BooleanOptionalAction, default=True,
                         help="with several servers: a server that fails does not stop the others (default)")  # fmt: skip
     parser.add_argument("--detach", action="store_true", help="start the run and return at once")

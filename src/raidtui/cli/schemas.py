@@ -10,6 +10,7 @@ import msgspec
 from msgspec import inspect
 
 from raidtui.cli.explain import Explanation
+from raidtui.cli.fleet.replay import FLEET_SCHEMA, FleetConsent, FleetEnd
 from raidtui.cli.replay import Consent, StartedRun
 from raidtui.cli.results import KeptResults, ShownResult
 from raidtui.cli.scenarios import ShippedScenarios
@@ -25,6 +26,7 @@ from raidtui.model.protocol import Checkup, DiskList, Recovered, RunInfo, RunLis
 from raidtui.model.table import Findings
 from raidtui.results.comparison import Comparison
 from raidtui.results.lines import COLUMNS
+from raidtui.results.servers import SERVERS_SCHEMA, ServerComparison
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -74,7 +76,10 @@ PRINTED: Final = {
     "compare": Printed("compare --json, and --format json", (Compared,), "raidtui.comparison/1"),
     "disks": Printed("disks --json; with --watch one document per line", (DiskList,), "raidtui.disks/1"),
     "doctor": Printed("doctor --json", (Checkup,), "raidtui.doctor/1"),
+    "compare-servers": Printed("compare --servers --json", (ServerComparison,), SERVERS_SCHEMA),
     "explain": Printed("explain --json: one code, or a list of all", (Explanation, tuple[Explanation, ...])),
+    "fleet": Printed("replay --json on several servers: its last line", (FleetEnd,), FLEET_SCHEMA),
+    "fleet-consent": Printed("replay --json on several servers without --erase", (FleetConsent,), "raidtui.problems/1"),
     "kinds": Printed("kinds --json: all kinds, or one", (Kinds, Kind), "raidtui.kinds/1"),
     "lab": Printed("lab status --json", (Labs,), "raidtui.labs/1"),
     "lint": Printed("lint --json", (Findings,), "raidtui.findings/1"),

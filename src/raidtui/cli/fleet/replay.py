@@ -24,16 +24,53 @@ from raidtui.front.fleet.files import Outputs, check_folder
 from raidtui.front.fleet.runs import Fetched, Runs, ServerRun
 from raidtui.front.fleet.servers import Fleet, each, exit_of_runs, gravest
 from raidtui.front.follow import Back, Lost, start
-from raidtui.front.phrases import problems_document, sentence
+from raidtui.front.phrases import PROBLEMS_SCHEMA, sentence
 from raidtui.model.convert import plain
 from raidtui.model.event import Record
 from raidtui.model.plan import Plan
-from raidtui.model.problem import Exit, ProblemError
+from raidtui.model.problem import Exit, Problem, ProblemError, Problems
 from raidtui.model.protocol import PlanRequest
 from raidtui.results.rates import NOTHING
-from raidtui.results.servers import compare_servers
+from raidtui.results.servers import ServerComparison, compare_servers
 
 FLEET_SCHEMA: Final = "raidtui.fleet/1"
+
+
+class FleetConsent(Problems, frozen=True):
+    """Output of `raidtui replay --json` on several servers when --erase is missing."""
+
+    erases: dict[str, tuple[str, ...]]
+    """Ids of the disks that are erased, by server."""
+    command: str
+    """Command on several lines that runs the plans, with consent to erase the disks of all servers."""
+
+
+class FleetServer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One server at the end of a command on several."""
+
+    server: str
+    """Name as in --on."""
+    exit: int
+    run: str = ""
+    """Empty if nothing began there."""
+    outcome: str = ""
+    host: str = ""
+    result: str = ""
+    """File of its result."""
+    problems: tuple[Problem, ...] = ()
+
+
+class FleetEnd(msgspec.Struct, frozen=True):
+    """Last line of `raidtui replay --json` and `attach --json` on several servers."""
+
+    schema: str
+    exit: int
+    """Exit code of the command."""
+    servers: tuple[FleetServer, ...]
+    comparison: ServerComparison | None
+    """None with fewer than two results."""
+
+
 _MOST_NAMED = 8
 _SIGNAL_EXIT = 128
 _LAST_ANSWERS_S = 2.0
@@ -97,8 +134,9 @@ def _ask_for_consent(plans: Mapping[str, Plan], args: Namespace) -> int:
         remedy="To run it:\n" + "\n".join(lines), exit=Exit.REFUSED,
     )  # fmt: skip
     if args.json:
-        erases = {server: list(plan.erases) for server, plan in plans.items()}
-        print(json_text({**problems_document([problem]), "erases": erases, "command": "\n".join(lines)}))
+        erases = {server: plan.erases for server, plan in plans.items()}
+        document = FleetConsent(PROBLEMS_SCHEMA, problem.exit, (problem,), erases, "\n".join(lines))
+        print(json_text(plain(document)))
     else:
         show_summary(plans, console(args))
         print("\nTo run it:\n")
@@ -226,11 +264,9 @@ def _finish(args: Namespace, fleet: Fleet, runs: list[ServerRun]) -> int:
     extracts = {one.server: one.extract for one in runs if one.extract is not None and one.extract.points}
     compared = compare_servers(extracts) if len(extracts) > 1 else None
     if args.json:
-        documents = [_document(one) for one in runs]
-        documents += [{"server": server, "exit": int(error.exit), **_problems(error)}
-                      for server, error in fleet.failed.items()]  # fmt: skip
-        comparison = {"comparison": plain(compared)} if compared is not None else {}
-        print(json_text({"schema": FLEET_SCHEMA, "exit": int(code), "servers": documents, **comparison}), flush=True)
+        servers = [_server(one) for one in runs]
+        servers += [FleetServer(server, int(error.exit), problems=error.problems) for server, error in fleet.failed.items()]
+        print(json_text(plain(FleetEnd(FLEET_SCHEMA, int(code), tuple(servers), compared))), flush=True)
         return int(code)
     out = console(args)
     listing = table("SERVER", "RUN", "EXIT", "OUTCOME", "RESULT", right=("EXIT",), whole=("RUN",))
@@ -255,15 +291,11 @@ def _outcome(one: ServerRun) -> str:
     return cells + (f", {invalid} invalid" if invalid else "")
 
 
-def _document(one: ServerRun) -> dict[str, object]:
-    host = {"host": one.extract.host} if one.extract is not None else {}
-    problems = _problems(one.error) if one.error is not None else {}
-    return {"server": one.server, "run": one.run, "exit": one.exit, "outcome": _outcome(one), **host,
-            "result": str(one.path) if one.path else None, **problems}  # fmt: skip
-
-
-def _problems(error: ProblemError) -> dict[str, object]:
-    return {"problems": msgspec.to_builtins(error.problems)}
+def _server(one: ServerRun) -> FleetServer:
+    return FleetServer(
+        one.server, one.exit, one.run, _outcome(one), one.extract.host if one.extract is not None else "",
+        str(one.path) if one.path else "", one.error.problems if one.error is not None else (),
+    )  # fmt: skip
 
 
 COMMANDS: Final = {"replay": replay, "attach": attach}
