@@ -28,7 +28,7 @@ def grid(sweep: Sweep) -> Grid:
     """Return IOPS and mean latency of each combination; `*` marks the knees. Lines are jobs where one depth is swept."""
     points = [point for curve in sweep.curves for point in curve.points]
     depths, jobs = sorted({point.iodepth for point in points}), sorted({point.numjobs for point in points})
-    by_jobs = len(depths) == 1
+    by_jobs = len(depths) == 1 < len(jobs)
     lines, across = (jobs, depths) if by_jobs else (depths, jobs)
     columns = []
     for curve in sweep.curves:
