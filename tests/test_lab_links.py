@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 from pathlib import Path
 
@@ -172,6 +173,13 @@ def test_a_dead_host_is_told_by_name_with_the_way_to_start_it(stopped: LabFiles)
         assert told.value.problems[0].remedy == "raidtui lab up three"
     finally:
         life.down("three")
+
+
+def test_nobody_waits_for_a_machine_that_has_ended() -> None:
+    asked = iter((True, True, False))
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        assert not ssh.wait_for_server(closed.getsockname()[1], 3600.0, lambda: next(asked))
 
 
 @pytest.mark.parametrize("call", [life.down, lambda name: life.up(name, [])])

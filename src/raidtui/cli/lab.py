@@ -77,7 +77,7 @@ def add_parser(subparsers: Any) -> None:
         "shell",
         help="a root shell in a lab",
         usage="%(prog)s [-h] [NAME] [-- CMD …]",
-        description="A root shell in a lab, or one command with its arguments.",
+        description="A root shell in a lab, or one command with its arguments. NAME/c1 is its first client.",
     )
     shell.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     shell.set_defaults(handler=_shell)

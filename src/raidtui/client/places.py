@@ -28,7 +28,7 @@ ENGINE_START: Final = Refusal(
 PLACE: Final = Refusal(
     "place",
     "Not a valid place",
-    "--on takes an ssh destination, `lab`, `lab:NAME`, `sim`, `sim:NAME`, or `sim:FILE` with recorded disks.",
+    "--on takes an ssh destination, `lab`, `lab:NAME[/c1]`, `sim`, `sim:NAME`, or `sim:FILE` with recorded disks.",
     "Write user@host; `raidtui lab status` lists the labs.",
 )
 UNREACHABLE: Final = Refusal(
@@ -56,8 +56,8 @@ class Place(NamedTuple):
 def place(on: str) -> Place:
     """Return the place of `--on`.
 
-    `""` is this machine, `lab` or `lab:NAME` a lab, `sim`, `sim:NAME` or `sim:FILE` a simulated server, anything else an
-    ssh destination.
+    `""` is this machine, `lab` or `lab:NAME` a lab (`lab:NAME/c1` its first client), `sim`, `sim:NAME` or `sim:FILE` a
+    simulated server, anything else an ssh destination.
 
     Raises ProblemError: `place` for a destination that ssh could take for an option, and for a lab that is not up;
     `recording` for a file without recorded disks.

@@ -324,9 +324,9 @@ def _enter(files: LabFiles, state: LabState, timeout_s: float) -> None:
 
     A client gets the code when it is first asked for it.
     """
-    if not ssh.wait_for_server(state.port, timeout_s):
-        raise fail(LAB_BOOT, f"{files.title} did not answer within {timeout_s:.0f} s", exit=Exit.BUILD_FAILED,
-                   remedy="raidtui lab up again")  # fmt: skip
+    if not ssh.wait_for_server(state.port, timeout_s, files.pids):
+        why = f"did not answer within {timeout_s:.0f} s" if files.pids() else "ended while it started"
+        raise fail(LAB_BOOT, f"{files.title} {why}", exit=Exit.BUILD_FAILED, remedy="raidtui lab up again")
     ssh.open_master(files.ssh_config, timeout_s=120)
     code = None if files.host else ssh.code()
     machine_id = hashlib.sha256(f"{state.name}\0{state.created}".encode()).hexdigest()[:32]

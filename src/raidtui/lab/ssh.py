@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -83,10 +83,10 @@ def argv(config: Path, *, multiplexed: bool = True, tty: bool = False) -> list[s
     return [tool("ssh"), "-F", str(config), *own, *(["-t"] if tty else []), HOST]
 
 
-def wait_for_server(port: int, timeout_s: float) -> bool:
-    """Wait until an ssh server answers on the port. Return False after `timeout_s`."""
+def wait_for_server(port: int, timeout_s: float, lives: Callable[[], object] = lambda: True) -> bool:
+    """Wait until an ssh server answers on the port. Return False after `timeout_s`, or if its machine no longer `lives`."""
     deadline = time.monotonic() + timeout_s
-    while (left_s := deadline - time.monotonic()) > 0:
+    while (left_s := deadline - time.monotonic()) > 0 and lives():
         try:
             # QEMU accepts before the guest listens; only the greeting tells.
             with socket.create_connection(("127.0.0.1", port), timeout=min(left_s, 5.0)) as sock:
