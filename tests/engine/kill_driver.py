@@ -6,13 +6,15 @@ POINTS: `3:before,3:after,…`; or by the first step of an action, `lvm.cache:af
 `lvm.cache:lvconvert`; before it calls a function of the builder, `luks.create:call=luks.open`; or once there is a
 device-mapper device of such a name, `integrity.create:sees=temporary-`, also with the builder that made it, so that it is
 left: `integrity.create:leaves=temporary-`; or once there is a kernel thread of such a name,
-`zpool.initialize:thread=vdev_initialize`. `every:2/3` is the second third of these: after
+`zpool.initialize:thread=vdev_initialize`; or once a path exists,
+`nvmeof.export:path=/sys/kernel/config/nvmet/ports/*`. `every:2/3` is the second third of these: after
 every record, and before those that end what was done since the one before; nothing happens between others. One JSON line
 per point on stdout.
 """
 
 from __future__ import annotations
 
+import glob
 import itertools
 import json
 import os
@@ -82,8 +84,11 @@ def die_before_call(function: str) -> None:
 
 def die_with(word: str) -> None:
     """Kill this process as soon as a command with this word among its arguments runs, or a mapping is there (`sees=`,
-    `leaves=`), or a kernel thread (`thread=`)."""
+    `leaves=`), or a kernel thread (`thread=`), or a path (`path=`)."""
     what, _, name = word.partition("=")
+    while what == "path":
+        if glob.glob(name):
+            os.kill(os.getpid(), signal.SIGKILL)
     while what == "thread":
         for path in Path("/proc").glob("[0-9]*/comm"):
             with suppress(OSError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -134,6 +135,13 @@ def test_smart_log_gives_celsius_and_percent():
     log = bytes([0, *(273 + 41).to_bytes(2, "little"), 100, 10, 7]) + bytes(506)
     assert ioctl.parse_smart_log(log) == (41.0, 7.0)
     assert ioctl.parse_smart_log(bytes(512)) == (None, None)
+
+
+def test_a_controller_without_a_thermometer_has_no_temperature(tmp_path: Path) -> None:
+    sensor = tmp_path / "temp1_input"
+    for text, expected in (("-273150\n", None), ("41850\n", 41.85), ("", None)):
+        sensor.write_text(text)
+        assert hardware.read_celsius(sensor) == expected
 
 
 def test_a_smart_log_says_whether_and_how_long_it_was_too_hot():

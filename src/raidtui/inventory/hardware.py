@@ -163,6 +163,12 @@ def temperature_sensors(folder: Path) -> Iterator[Path]:
         yield from sorted((folder / "device").glob(pattern))
 
 
+def read_celsius(sensor: Path) -> float | None:
+    """Read such a file; None if it cannot be read, and for 0 K: an NVMe controller without a thermometer reports that."""
+    milli = read_int(sensor)
+    return None if milli is None or milli <= -273_000 else milli / 1000
+
+
 def with_ids(disks: Sequence[Disk]) -> tuple[Disk, ...]:
     """Return the disks with their ids: the serial if it is unique, else the wwid; `?name` if neither is unique."""
     serials = Counter(disk.serial for disk in disks)

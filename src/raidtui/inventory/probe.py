@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from raidtui.base.files import lock_file, read_int
+from raidtui.base.files import lock_file
 from raidtui.base.text import clean
 from raidtui.inventory import ioctl
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.content import content_reasons, open_node, read_content
-from raidtui.inventory.hardware import temperature_sensors
+from raidtui.inventory.hardware import read_celsius, temperature_sensors
 from raidtui.inventory.reasons import reason, unchecked
 from raidtui.inventory.sampling import Content
 from raidtui.model.disk import Disk, Reason
@@ -67,7 +67,7 @@ def probe_disk(
         errors["exclusive access"] = clean(str(error))
     with suppress(OSError):
         sensors = temperature_sensors(Path(nodes[0].folder))
-        temperature = next((milli / 1000 for path in sensors if (milli := read_int(path)) is not None), None)
+        temperature = next((found for path in sensors if (found := read_celsius(path)) is not None), None)
     try:
         fd = open_node(nodes[0])
     except OSError as error:

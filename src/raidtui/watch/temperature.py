@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from raidtui.base.files import read_int
 from raidtui.inventory import ioctl
-from raidtui.inventory.hardware import temperature_sensors
+from raidtui.inventory.hardware import read_celsius, temperature_sensors
 
 PATIENCE_S: Final = 2.0
 
@@ -71,10 +71,10 @@ class Thermometer:
     def read(self) -> None:
         """Read every sensor now."""
         for name, path in self._sensors.items():
-            millidegrees = read_int(path)
-            if millidegrees is not None:
+            celsius = read_celsius(path)
+            if celsius is not None:
                 with self._lock:
-                    self._news[name] = millidegrees / 1000
+                    self._news[name] = celsius
         for name in {*self._sensors, *self._nvme}:
             found = self._ask(name)
             with self._lock:

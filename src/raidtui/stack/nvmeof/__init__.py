@@ -1,0 +1,49 @@
+"""NVMe over Fabrics: devices that the kernel's target exports, connected to by this server itself."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from raidtui.model.tool import KernelModule
+from raidtui.stack.action import Action
+from raidtui.stack.layer import Layer
+from raidtui.stack.nvmeof import build, plan
+from raidtui.stack.nvmeof.spec import Export, NvmeofSpec
+
+_FULL_KERNEL: Final = "Install the distribution's full kernel (linux-image-amd64)."
+
+LAYER: Final = Layer(
+    kind="nvmeof",
+    title="export over NVMe-oF",
+    spec=NvmeofSpec,
+    offers="block",
+    inputs=plan.inputs,
+    check=plan.check,
+    describe=plan.describe,
+    defaults=plan.defaults,
+    tolerates_failures=plan.tolerates_failures,
+    plan=plan.plan,
+    shape=plan.shape,
+    devices=plan.devices,
+    amplifies=plan.amplifies,
+    modules=(
+        KernelModule(name="nvmet-tcp", module="nvmet-tcp", needed_for="exports over NVMe/TCP", remedy=_FULL_KERNEL,
+                     only_for="exports over NVMe/TCP"),
+        KernelModule(name="nvme-loop", module="nvme-loop", needed_for="exports over NVMe loop", remedy=_FULL_KERNEL,
+                     only_for="exports over NVMe loop"),
+    ),
+    built_by_blivet=True,
+    threads="nvmet|nvme[-_]tcp|nvme[-_]loop",
+    also_called={"nvme-of": "nvmeof", "nvmet": "nvmeof", "nvme-tcp": "nvmeof", "nvme-over-fabrics": "nvmeof"},
+    actions={
+        "nvmeof.export": Action(
+            args=Export,
+            do=build.create,
+            undo=build.teardown,
+            health=build.health,
+            members=build.members,
+        ),
+        "nvmeof.verify": Action(args=Export, do=build.verify),
+        "nvmeof.remove": Action(args=Export, do=build.teardown),
+    },
+)  # fmt: skip

@@ -1,0 +1,77 @@
+"""Options of an export over NVMe-oF and of the connection to it, and the arguments of its steps."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from raidtui.model.convert import Operand
+from raidtui.model.units import Size
+from raidtui.stack.tuning.spec import Tuning
+
+Transport = Literal["loop", "tcp"]
+DEFAULT_QUEUE_SIZE: Final = 128
+"""NVMF_DEF_QUEUE_SIZE (drivers/nvme/host/fabrics.h)."""
+DEFAULT_IN_CAPSULE_BYTES: Final = 16 << 10
+"""NVMET_TCP_DEF_INLINE_DATA_SIZE with pages of 4 KiB (drivers/nvme/target/tcp.c)."""
+
+
+class NvmeofSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Block devices that this server exports with the kernel's NVMe target, and uses itself over the same protocol."""
+
+    on: Operand
+    """The devices to export: disks, or layers. Each becomes a namespace of one subsystem."""
+    transport: Transport = "tcp"
+    """tcp: over a socket on this server's loopback address; loop: inside of the kernel, without a network."""
+    queues: Annotated[int, Meta(ge=1, le=127)] | None = None
+    """I/O queues of the connection. Default: one for each CPU."""
+    queue_size: Annotated[int, Meta(ge=16, le=1024)] = DEFAULT_QUEUE_SIZE
+    """Commands in flight of each I/O queue."""
+    in_capsule_data: Annotated[Size, Meta(examples=["16KiB", "0B", "64KiB"])] | None = None
+    """Data of a write that is sent together with its command, with tcp only: a multiple of 4KiB up to 64KiB. Default:
+    16KiB."""
+    tuning: Tuning | None = None
+    """Kernel settings while the devices are connected."""
+
+
+class Namespace(msgspec.Struct, frozen=True):
+    """One exported device."""
+
+    ref: str
+    """`nvmeof:NAME-1`"""
+    on: str
+    """Reference of the device below."""
+    on_path: str
+    """Planned path of the device below."""
+    uuid: str
+    """UUID of the namespace: the same on both sides."""
+    size_bytes: int
+    sector_bytes: int
+
+
+class Export(msgspec.Struct, frozen=True):
+    """Arguments of all nvmeof steps: the subsystem, its port, and the connection to it."""
+
+    name: str
+    """Serial number of the subsystem; the address of a port of the transport loop."""
+    nqn: str
+    """NVMe Qualified Name of the subsystem (NVM Express Base Specification, 4.7)."""
+    host_nqn: str
+    """Name of the only host that may connect."""
+    host_id: str
+    port: int
+    """Number of the port's folder in configfs."""
+    transport: str
+    address: str
+    service: str
+    """TCP port; empty with loop."""
+    namespaces: tuple[Namespace, ...]
+    disks: tuple[str, ...]
+    """Ids of all disks below."""
+    queue_size: int
+    queues: int | None = None
+    """I/O queues; None: one for each CPU."""
+    in_capsule_bytes: int | None = None
+    """None with loop."""

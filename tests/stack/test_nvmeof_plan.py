@@ -1,0 +1,163 @@
+"""A plan of an export over NVMe-oF: what will run, who may connect, and how everything is found again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raidtui.model.convert import decode
+from raidtui.model.plan import Names
+from raidtui.model.problem import ProblemError
+from raidtui.model.scenario import Policy
+from raidtui.stack.amplification import Writes
+from raidtui.stack.layer import Part, Planned
+from raidtui.stack.nvmeof import LAYER, initiator, target
+from raidtui.stack.nvmeof.plan import device_path
+from raidtui.stack.nvmeof.spec import Export, NvmeofSpec
+
+GIB, KIB = 1 << 30, 1 << 10
+DISKS = tuple(Part(f"disk:{name}", f"/dev/{name}", 8 * GIB, 512, (name,), True) for name in "ab")
+ARRAY = Part("md:rtx", "/dev/md/rtx", 8 * GIB, 4096, ("a", "b", "c"), False, True, 128 * KIB, 64 * KIB)
+PATHS = {"disk:a": "/dev/a", "disk:b": "/dev/b"}
+
+
+def spec_of(**options: Any) -> NvmeofSpec:
+    return decode(NvmeofSpec, {"on": "@data", **options})
+
+
+def plan(*below: Part, token: str = "abcd1234", **options: Any) -> Planned:
+    return LAYER.plan(spec_of(**options), {"on": below or DISKS}, Names(token), Policy())
+
+
+def export_of(planned: Planned) -> Export:
+    (args,) = {draft.args for draft in (*planned.build, *planned.teardown)}
+    assert isinstance(args, Export)
+    return args
+
+
+def codes(counts: int = 1, **options: Any) -> list[str]:
+    return [problem.code for problem in LAYER.check(spec_of(**options), {"on": counts}, "$.nvmeof")]
+
+
+def texts(planned: Planned) -> list[str]:
+    return [" ".join(argv) for argv in planned.build[0].commands]
+
+
+def test_tcp_listens_on_the_loopback_address_alone() -> None:
+    export = export_of(plan())
+    assert (export.transport, export.address) == ("tcp", "127.0.0.1")
+    assert 61_000 <= int(export.service) < 65_536
+    assert any(text.endswith(f"echo 127.0.0.1 > {target.port(export)}/addr_traddr") for text in texts(plan()))
+
+
+def test_the_subsystem_is_offered_last_and_to_one_host_only() -> None:
+    export, commands = export_of(plan()), plan().build[0].commands
+    assert commands[-2] == ("ln", "-s", str(target.subsystem(export)), f"{target.port(export)}/subsystems/{export.nqn}")
+    assert commands[-1][:2] == ("nvme", "connect")
+    assert not any("attr_allow_any_host" in text for text in texts(plan())), "the kernel's default is no"
+    assert ("ln", "-s", str(target.host(export)), f"{target.subsystem(export)}/allowed_hosts/{export.host_nqn}") in commands
+
+
+def test_every_device_is_a_namespace_with_its_planned_uuid() -> None:
+    planned = plan()
+    export = export_of(planned)
+    assert [one.on for one in export.namespaces] == ["disk:a", "disk:b"]
+    assert len({one.uuid for one in export.namespaces}) == 2
+    assert [offer.path for offer in planned.offers] == [device_path(one) for one in export.namespaces]
+    assert LAYER.devices(spec_of(), {"on": 2}) == 2
+    assert planned.targets[0].refs == tuple(one.ref for one in export.namespaces)
+
+
+def test_the_device_keeps_sector_stripe_and_size_of_the_one_below() -> None:
+    (offer,) = plan(ARRAY, transport="loop").offers
+    assert (offer.size_bytes, offer.logical_sector_bytes) == (8 * GIB, 4096)
+    assert (offer.stripe_bytes, offer.chunk_bytes) == (128 * KIB, 64 * KIB)
+    assert not offer.discard
+
+
+def test_loop_has_no_socket_and_no_capsules() -> None:
+    export = export_of(plan(transport="loop"))
+    assert (export.address, export.service, export.in_capsule_bytes) == (export.name, "", None)
+    assert not any("addr_trsvcid" in text or "inline" in text for text in texts(plan(transport="loop")))
+    assert "--trsvcid" not in plan(transport="loop").build[0].commands[-1]
+
+
+def test_options_of_the_connection_are_those_asked_for() -> None:
+    command = plan(queues=2, queue_size=64, in_capsule_data="4KiB").build[0].commands[-1]
+    assert command[-4:] == ("--nr-io-queues", "2", "--queue-size", "64")
+    assert "--nr-io-queues" not in plan().build[0].commands[-1]
+    inline = [text for text in texts(plan(in_capsule_data="4KiB")) if "inline" in text]
+    assert inline[0].startswith("sh -c echo 4096 > ")
+
+
+def test_another_plan_has_other_names_everywhere() -> None:
+    one, other = export_of(plan()), export_of(plan(token="efgh5678"))
+    for field in ("name", "nqn", "host_nqn", "host_id", "port"):
+        assert getattr(one, field) != getattr(other, field), field
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"in_capsule_data": "0B"}, []),
+        ({"in_capsule_data": "64KiB"}, []),
+        ({"in_capsule_data": "5KiB"}, ["nvmeof-in-capsule"]),
+        ({"in_capsule_data": "1MiB"}, ["nvmeof-in-capsule"]),
+        ({"in_capsule_data": "16KiB", "transport": "loop"}, ["nvmeof-in-capsule"]),
+        ({"counts": 0}, ["nvmeof-none"]),
+    ],
+)
+def test_what_the_kernel_would_not_take_is_refused(options: dict[str, Any], expected: list[str]) -> None:
+    assert codes(**options) == expected
+
+
+def test_writes_pass_through() -> None:
+    share = LAYER.spread(spec_of(), {"on": 1}, Writes(4096, 4096, random=True)).inputs["on"]
+    assert (share.low, share.high) == (1.0, 1.0)
+
+
+@pytest.fixture
+def configfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder in place of configfs: folders do not fill themselves with files, which removing has to stand."""
+    for name in ("hosts", "subsystems", "ports"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(target, "NVMET", tmp_path)
+    monkeypatch.setattr(initiator, "CONTROLLERS", tmp_path / "class")
+    return tmp_path
+
+
+def test_a_port_of_somebody_else_is_not_touched(configfs: Path) -> None:
+    export = export_of(plan())
+    entry = target.port(export)
+    (entry / "subsystems").mkdir(parents=True)
+    (entry / "addr_traddr").write_text("192.0.2.1\n")
+    (entry / "addr_trsvcid").write_text("4420\n")
+    assert not target.exists(export)
+    assert target.remove(export) == ((), "")
+    with pytest.raises(ProblemError) as caught:
+        target.make(export, PATHS)
+    assert caught.value.problems[0].code in ("nvmeof-taken", "nvmeof-refused")
+    assert (entry / "addr_traddr").read_text() == "192.0.2.1\n"
+
+
+def test_a_link_of_our_subsystem_in_any_port_is_removed(configfs: Path) -> None:
+    export = export_of(plan())
+    target.subsystem(export).mkdir()
+    other = configfs / "ports/1/subsystems"
+    other.mkdir(parents=True)
+    (other / export.nqn).symlink_to(target.subsystem(export))
+    done, trouble = target.remove(export)
+    assert trouble == ""
+    assert done[0] == ("rm", str(other / export.nqn))
+    assert not target.subsystem(export).exists()
+    assert other.is_dir()
+
+
+def test_nothing_is_left_to_do_the_second_time(configfs: Path) -> None:
+    export = export_of(plan())
+    target.host(export).mkdir()
+    assert target.exists(export)
+    assert target.remove(export) == ((("rmdir", str(target.host(export))),), "")
+    assert target.remove(export) == ((), "")
