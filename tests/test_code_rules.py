@@ -48,7 +48,7 @@ def test_nothing_is_run_by_a_shell() -> None:
     assert not found
 
 
-@pytest.mark.parametrize("module", ["gi", "blivet", "libzfs_core"])
+@pytest.mark.parametrize("module", ["gi", "blivet", "libzfs_core", "rtslib_fb"])
 def test_storage_libraries_are_only_under_stack(module: str) -> None:
     for path, tree in trees():
         if path.relative_to(SOURCE).parts[0] == "stack":

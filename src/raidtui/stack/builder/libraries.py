@@ -6,7 +6,6 @@ is never done: devices are made from the nodes that a step names.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from blivet.static_data import lvs_info, pvs_info, vgs_info  # noqa: E402
 from gi.repository import BlockDev  # noqa: E402
 
 from raidtui.base import proc  # noqa: E402
+from raidtui.stack.builder.telling import tell  # noqa: E402
 
 flags.ibft = False
 flags.lvm_metadata_backup = False
@@ -43,8 +43,6 @@ if BlockDev.get_plugin_soname(BlockDev.Plugin.LVM) not in (None, "libbd_lvm.so.3
     _others = [name for name in BlockDev.get_available_plugin_names() if name != "lvm"]
     _lvm = BlockDev.PluginSpec(BlockDev.Plugin.LVM, "libbd_lvm.so.3")
     BlockDev.reinit([*BlockDev.plugin_specs_from_names(_others), _lvm], True, None)
-
-_program = logging.getLogger("program")
 
 
 class Node(StorageDevice):
@@ -69,11 +67,6 @@ def ready() -> None:
 def extra(options: Mapping[str, str]) -> list[Any]:
     """Return options for a command of libblockdev, which appends them to its argv."""
     return [BlockDev.ExtraArg.new(name, value) for name, value in options.items()]
-
-
-def tell(function: str, *words: str) -> None:
-    """Tell a call of a library, like a command, before it begins."""
-    _program.info("Running... %s", " ".join((function, *words)))
 
 
 def program(argv: Sequence[str], answer: str | None = None) -> None:

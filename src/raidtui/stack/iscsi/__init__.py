@@ -1,0 +1,48 @@
+"""iSCSI: devices that the kernel's target (LIO) exports, with a session of this server itself."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from raidtui.model.tool import KernelModule, Tool
+from raidtui.stack.action import Action
+from raidtui.stack.iscsi import build, plan
+from raidtui.stack.iscsi.spec import IscsiExport, IscsiSpec
+from raidtui.stack.layer import Layer
+
+LAYER: Final = Layer(
+    kind="iscsi",
+    title="export over iSCSI",
+    spec=IscsiSpec,
+    offers="block",
+    inputs=plan.inputs,
+    check=plan.check,
+    describe=plan.describe,
+    defaults=plan.defaults,
+    tolerates_failures=plan.tolerates_failures,
+    plan=plan.plan,
+    shape=plan.shape,
+    devices=plan.devices,
+    amplifies=plan.amplifies,
+    tools=(
+        Tool(name="iscsiadm", needed_for="exports over iSCSI", remedy="apt install open-iscsi", without="no iscsi layers"),
+    ),
+    modules=(
+        KernelModule(name="iscsi-target", module="iscsi_target_mod", needed_for="exports over iSCSI",
+                     remedy="Install the distribution's full kernel (linux-image-amd64)."),
+    ),
+    builder_modules={"rtslib_fb": "apt install python3-rtslib-fb"},
+    threads="iscsi_|kworker.*iscsi|target_|iblock",
+    also_called={"lio": "iscsi"},
+    actions={
+        "iscsi.export": Action(
+            args=IscsiExport,
+            do=build.create,
+            undo=build.teardown,
+            health=build.health,
+            members=build.members,
+        ),
+        "iscsi.verify": Action(args=IscsiExport, do=build.verify),
+        "iscsi.remove": Action(args=IscsiExport, do=build.teardown),
+    },
+)  # fmt: skip

@@ -1,0 +1,58 @@
+"""The iSCSI target by rtslib (LIO). Runs in the builder's process alone."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+from rtslib_fb import (
+    LUN,
+    TPG,
+    BlockStorageObject,
+    FabricModule,
+    MappedLUN,
+    NetworkPortal,
+    NodeACL,
+    RTSLibNotInCFSError,
+    RTSRoot,
+    Target,
+)
+
+from raidtui.stack.builder.telling import tell
+from raidtui.stack.iscsi.plan import export_argvs, unexport_argvs
+from raidtui.stack.iscsi.spec import IscsiExport
+
+_GROUP: Final = 1
+"""Tag of the only target portal group."""
+
+
+def export(planned: IscsiExport, paths: dict[str, str]) -> None:
+    """Export the devices; nobody can log in before the last call. `paths`: of the devices below, by reference."""
+    for argv in export_argvs(planned, paths):
+        tell(*argv)
+    stores = [BlockStorageObject(unit.name, dev=paths[unit.on], wwn=unit.serial) for unit in planned.units]
+    group = TPG(Target(FabricModule("iscsi"), planned.iqn), _GROUP)
+    group.set_attribute("authentication", "0")
+    group.set_attribute("generate_node_acls", "0")
+    group.set_parameter("ImmediateData", "Yes" if planned.immediate_data else "No")
+    units = [LUN(group, lun=number, storage_object=store) for number, store in enumerate(stores)]
+    allowed = NodeACL(group, planned.initiator)
+    for unit in units:
+        MappedLUN(allowed, unit.lun, tpg_lun=unit)
+    group.enable = True
+    NetworkPortal(group, planned.address, planned.port)
+
+
+def unexport(planned: IscsiExport) -> bool:
+    """Remove what exists of the export, whatever its state; return False if there is nothing."""
+    root = RTSRoot()
+    targets = [one for one in root.targets if one.wwn == planned.iqn]
+    names = {unit.name for unit in planned.units}
+    stores = [one for one in root.storage_objects if one.plugin == "block" and one.name in names]
+    if targets or stores:
+        for argv in unexport_argvs(planned):
+            tell(*argv)
+    for one in (*targets, *stores):
+        with suppress(RTSLibNotInCFSError):
+            one.delete()
+    return bool(targets or stores)

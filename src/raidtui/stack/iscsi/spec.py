@@ -1,0 +1,70 @@
+"""Options of an export over iSCSI and of the session with it, and the arguments of its steps."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from raidtui.model.convert import Operand
+from raidtui.stack.tuning.spec import Tuning
+
+DEFAULT_QUEUE_DEPTH: Final = 32
+DEFAULT_SESSION_COMMANDS: Final = 128
+"""node.session.queue_depth and node.session.cmds_max of open-iscsi (iscsid.conf)."""
+
+
+class IscsiSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Block devices that this server exports by the kernel's iSCSI target (LIO), and uses itself over iSCSI."""
+
+    on: Operand
+    """The devices to export: disks, or layers. Each becomes a logical unit of one target."""
+    queue_depth: Annotated[int, Meta(ge=1, le=1024)] = DEFAULT_QUEUE_DEPTH
+    """Commands in flight of each device (node.session.queue_depth)."""
+    session_commands: Annotated[int, Meta(ge=2, le=2048)] = DEFAULT_SESSION_COMMANDS
+    """Commands in flight of the session, a power of two (node.session.cmds_max)."""
+    immediate_data: bool = True
+    """Send the first data of a write together with its command (ImmediateData, RFC 7143, 13.11)."""
+    tuning: Tuning | None = None
+    """Kernel settings while the devices are connected."""
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """One exported device, as a backstore and a logical unit."""
+
+    ref: str
+    """`iscsi:NAME-0`"""
+    name: str
+    """Name of the backstore."""
+    on: str
+    """Reference of the device below."""
+    on_path: str
+    """Planned path of the device below."""
+    serial: str
+    """Serial number of the unit, a UUID."""
+    size_bytes: int
+    sector_bytes: int
+
+
+class IscsiExport(msgspec.Struct, frozen=True):
+    """Arguments of all iscsi steps: target, portal, units, and the session with them."""
+
+    name: str
+    """Name of the initiator's interface record (iscsiadm(8), iface)."""
+    iqn: str
+    """iSCSI name of the target (RFC 7143, 4.2.7)."""
+    initiator: str
+    """iSCSI name of the only initiator that may log in."""
+    address: str
+    port: int
+    units: tuple[Unit, ...]
+    disks: tuple[str, ...]
+    """Ids of all disks below."""
+    queue_depth: int
+    session_commands: int
+    immediate_data: bool
+
+    @property
+    def portal(self) -> str:
+        return f"{self.address}:{self.port}"

@@ -1,0 +1,96 @@
+"""A plan of an export over iSCSI: what will run, who may log in, and how everything is found again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from raidtui.model.convert import decode
+from raidtui.model.plan import Names
+from raidtui.model.scenario import Policy
+from raidtui.stack.iscsi import LAYER
+from raidtui.stack.iscsi.plan import device_path
+from raidtui.stack.iscsi.spec import IscsiExport, IscsiSpec
+from raidtui.stack.layer import Part, Planned
+
+GIB = 1 << 30
+DISKS = tuple(Part(f"disk:{name}", f"/dev/{name}", 8 * GIB, 512, (name,), True) for name in "ab")
+
+
+def spec_of(**options: Any) -> IscsiSpec:
+    return decode(IscsiSpec, {"on": "@data", **options})
+
+
+def plan(*below: Part, token: str = "abcd1234", **options: Any) -> Planned:
+    return LAYER.plan(spec_of(**options), {"on": below or DISKS}, Names(token), Policy())
+
+
+def export_of(planned: Planned) -> IscsiExport:
+    (args,) = {draft.args for draft in (*planned.build, *planned.teardown)}
+    assert isinstance(args, IscsiExport)
+    return args
+
+
+def texts(planned: Planned) -> list[str]:
+    return [" ".join(argv) for argv in planned.build[0].commands]
+
+
+def test_the_portal_is_on_the_loopback_address_alone_and_comes_last() -> None:
+    export, made = export_of(plan()), [text for text in texts(plan()) if text.startswith("targetcli")]
+    assert (export.address, 61_000 <= export.port < 65_536) == ("127.0.0.1", True)
+    assert made[0] == "targetcli set global auto_add_default_portal=false auto_add_mapped_luns=false"
+    assert made[-1] == f"targetcli /iscsi/{export.iqn}/tpg1/portals create 127.0.0.1 {export.port}"
+
+
+def test_only_the_initiator_of_the_run_may_log_in() -> None:
+    export, made = export_of(plan()), texts(plan())
+    assert f"targetcli /iscsi/{export.iqn}/tpg1 set attribute authentication=0 generate_node_acls=0" in made
+    assert [text for text in made if "acls create" in text] == [
+        f"targetcli /iscsi/{export.iqn}/tpg1/acls create {export.initiator}"
+    ]
+    assert f"iscsiadm -m iface -I {export.name} -o update -n iface.initiatorname -v {export.initiator}" in made
+
+
+def test_every_device_is_a_unit_with_its_planned_serial_number() -> None:
+    planned = plan()
+    export = export_of(planned)
+    assert [unit.on for unit in export.units] == ["disk:a", "disk:b"]
+    assert len({unit.serial for unit in export.units}) == 2
+    assert [offer.path for offer in planned.offers] == [device_path(export, lun) for lun in range(2)]
+    assert LAYER.devices(spec_of(), {"on": 2}) == 2
+
+
+def test_options_of_the_session_are_those_asked_for() -> None:
+    made = texts(plan(queue_depth=64, session_commands=512, immediate_data=False))
+    assert any(text.endswith("-n node.session.queue_depth -v 64") for text in made)
+    assert any(text.endswith("-n node.session.cmds_max -v 512") for text in made)
+    assert any(text.endswith("-n node.session.iscsi.ImmediateData -v No") for text in made)
+    assert any(text.endswith("set parameter ImmediateData=No") for text in made)
+
+
+def test_the_initiators_records_are_removed_with_the_session() -> None:
+    planned = plan()
+    export = export_of(planned)
+    assert planned.teardown[0].commands == planned.build[0].undo
+    assert [argv[-1] for argv in planned.teardown[0].commands[:3]] == ["--logout", "delete", "delete"]
+    assert planned.teardown[0].commands[3] == ("targetcli", "/iscsi", "delete", export.iqn)
+
+
+def test_another_plan_has_other_names_everywhere() -> None:
+    one, other = export_of(plan()), export_of(plan(token="efgh5678"))
+    for field in ("name", "iqn", "initiator", "port"):
+        assert getattr(one, field) != getattr(other, field), field
+
+
+@pytest.mark.parametrize(
+    ("options", "counts", "expected"),
+    [
+        ({"session_commands": 256}, 1, []),
+        ({"session_commands": 100}, 1, ["iscsi-session-commands"]),
+        ({}, 0, ["iscsi-none"]),
+    ],
+)
+def test_what_open_iscsi_would_not_take_is_refused(options: dict[str, Any], counts: int, expected: list[str]) -> None:
+    problems = LAYER.check(spec_of(**options), {"on": counts}, "$.iscsi")
+    assert [problem.code for problem in problems] == expected
