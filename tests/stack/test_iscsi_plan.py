@@ -55,8 +55,8 @@ def test_only_the_initiator_of_the_run_may_log_in() -> None:
 def test_every_device_is_a_unit_with_its_planned_serial_number() -> None:
     planned = plan()
     export = export_of(planned)
-    assert [unit.on for unit in export.units] == ["disk:a", "disk:b"]
-    assert len({unit.serial for unit in export.units}) == 2
+    assert [unit.on for unit in export.devices] == ["disk:a", "disk:b"]
+    assert len({unit.serial for unit in export.devices}) == 2
     assert [offer.path for offer in planned.offers] == [device_path(export, lun) for lun in range(2)]
     assert LAYER.devices(spec_of(), {"on": 2}) == 2
 

@@ -63,11 +63,11 @@ def test_the_subsystem_is_offered_last_and_to_one_host_only() -> None:
 def test_every_device_is_a_namespace_with_its_planned_uuid() -> None:
     planned = plan()
     export = export_of(planned)
-    assert [one.on for one in export.namespaces] == ["disk:a", "disk:b"]
-    assert len({one.uuid for one in export.namespaces}) == 2
-    assert [offer.path for offer in planned.offers] == [device_path(one) for one in export.namespaces]
+    assert [one.on for one in export.devices] == ["disk:a", "disk:b"]
+    assert len({one.uuid for one in export.devices}) == 2
+    assert [offer.path for offer in planned.offers] == [device_path(one) for one in export.devices]
     assert LAYER.devices(spec_of(), {"on": 2}) == 2
-    assert planned.targets[0].refs == tuple(one.ref for one in export.namespaces)
+    assert planned.targets[0].refs == tuple(one.ref for one in export.devices)
 
 
 def test_the_device_keeps_sector_stripe_and_size_of_the_one_below() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from raidtui.model.tool import KernelModule, Tool
+from raidtui.stack import exports
 from raidtui.stack.action import Action
-from raidtui.stack.iscsi import build, plan
+from raidtui.stack.iscsi import plan
+from raidtui.stack.iscsi.build import EXPORTS
 from raidtui.stack.iscsi.spec import IscsiExport, IscsiSpec
 from raidtui.stack.layer import Layer
 
@@ -19,11 +21,11 @@ LAYER: Final = Layer(
     check=plan.check,
     describe=plan.describe,
     defaults=plan.defaults,
-    tolerates_failures=plan.tolerates_failures,
+    tolerates_failures=exports.tolerates_failures,
     plan=plan.plan,
-    shape=plan.shape,
-    devices=plan.devices,
-    amplifies=plan.amplifies,
+    shape=exports.shape,
+    devices=exports.devices,
+    amplifies=exports.amplifies,
     tools=(
         Tool(name="iscsiadm", needed_for="exports over iSCSI", remedy="apt install open-iscsi", without="no iscsi layers"),
     ),
@@ -37,12 +39,12 @@ LAYER: Final = Layer(
     actions={
         "iscsi.export": Action(
             args=IscsiExport,
-            do=build.create,
-            undo=build.teardown,
-            health=build.health,
-            members=build.members,
+            do=EXPORTS.create,
+            undo=EXPORTS.teardown,
+            health=EXPORTS.health,
+            members=EXPORTS.members,
         ),
-        "iscsi.verify": Action(args=IscsiExport, do=build.verify),
-        "iscsi.remove": Action(args=IscsiExport, do=build.teardown),
+        "iscsi.verify": Action(args=IscsiExport, do=EXPORTS.verify),
+        "iscsi.remove": Action(args=IscsiExport, do=EXPORTS.teardown),
     },
 )  # fmt: skip

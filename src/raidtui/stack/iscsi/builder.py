@@ -30,7 +30,7 @@ def export(planned: IscsiExport, paths: dict[str, str]) -> None:
     """Export the devices; nobody can log in before the last call. `paths`: of the devices below, by reference."""
     for argv in export_argvs(planned, paths):
         tell(*argv)
-    stores = [BlockStorageObject(unit.name, dev=paths[unit.on], wwn=unit.serial) for unit in planned.units]
+    stores = [BlockStorageObject(unit.name, dev=paths[unit.on], wwn=unit.serial) for unit in planned.devices]
     group = TPG(Target(FabricModule("iscsi"), planned.iqn), _GROUP)
     group.set_attribute("authentication", "0")
     group.set_attribute("generate_node_acls", "0")
@@ -47,7 +47,7 @@ def unexport(planned: IscsiExport) -> bool:
     """Remove what exists of the export, whatever its state; return False if there is nothing."""
     root = RTSRoot()
     targets = [one for one in root.targets if one.wwn == planned.iqn]
-    names = {unit.name for unit in planned.units}
+    names = {unit.name for unit in planned.devices}
     stores = [one for one in root.storage_objects if one.plugin == "block" and one.name in names]
     if targets or stores:
         for argv in unexport_argvs(planned):

@@ -15,13 +15,10 @@ from raidtui.model.convert import Operand
 from raidtui.model.plan import Argv, Names
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
-from raidtui.stack.amplification import Spread, Writes, copies
+from raidtui.stack.exports import LOOPBACK, port_of
 from raidtui.stack.iscsi.spec import DEFAULT_QUEUE_DEPTH, DEFAULT_SESSION_COMMANDS, IscsiExport, IscsiSpec, Unit
-from raidtui.stack.layer import Counts, Draft, Parts, Planned, PlannedTarget, Shape
+from raidtui.stack.layer import Counts, Draft, Parts, Planned, PlannedTarget
 
-LOOPBACK: Final = "127.0.0.1"
-_FIRST_PORT: Final = 61_000
-"""TCP ports from here on are not given to outgoing connections by default (net.ipv4.ip_local_port_range)."""
 MODULES: Final = ("target_core_iblock", "iscsi_target_mod", "iscsi_tcp")
 
 NONE: Final = Refusal(
@@ -66,25 +63,6 @@ def defaults(spec: IscsiSpec, counts: Counts) -> Mapping[str, tuple[str, str]]:
     }
 
 
-def tolerates_failures(spec: IscsiSpec, counts: Counts) -> Mapping[str, tuple[int, str]]:
-    return {"on": (0, "no device: each one is exported alone")}
-
-
-def amplifies(spec: IscsiSpec, counts: Counts, writes: Writes) -> Spread:
-    return Spread({"on": copies(1, writes)}, "passed through, 1")
-
-
-def devices(spec: IscsiSpec, counts: Counts) -> int:
-    return counts.get("on", 0)
-
-
-def shape(spec: IscsiSpec, parts: Parts) -> Shape:
-    """Return the shape; the size is that of all devices together."""
-    below = parts["on"]
-    stripe, chunk = (below[0].stripe_bytes, below[0].chunk_bytes) if len(below) == 1 else (None, None)
-    return Shape(sum(one.size_bytes for one in below), 0, 1.0, chunk, stripe, data_share=1.0)
-
-
 def plan(spec: IscsiSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     """Return steps, target and devices."""
     created = names.new("iscsi")
@@ -100,8 +78,8 @@ def plan(spec: IscsiSpec, parts: Parts, names: Names, policy: Policy) -> Planned
         iqn=f"iqn.2003-01.org.linux-iscsi.raidtui:{created.name}",
         initiator=f"iqn.1993-08.org.debian:raidtui-{created.name}",
         address=LOOPBACK,
-        port=_FIRST_PORT + own.int % (0x10000 - _FIRST_PORT),
-        units=units,
+        port=port_of(created.uuid),
+        devices=units,
         disks=tuple(dict.fromkeys(disk for one in below for disk in one.disks)),
         queue_depth=spec.queue_depth,
         session_commands=spec.session_commands,
@@ -139,15 +117,15 @@ def export_argvs(export: IscsiExport, paths: Mapping[str, str]) -> tuple[Argv, .
     return (
         ("targetcli", "set", "global", "auto_add_default_portal=false", "auto_add_mapped_luns=false"),
         *(("targetcli", "/backstores/block", "create", f"name={unit.name}", f"dev={paths[unit.on]}", f"wwn={unit.serial}")
-          for unit in export.units),
+          for unit in export.devices),
         ("targetcli", "/iscsi", "create", export.iqn),
         ("targetcli", group, "set", "attribute", "authentication=0", "generate_node_acls=0"),
         ("targetcli", group, "set", "parameter", f"ImmediateData={'Yes' if export.immediate_data else 'No'}"),
         *(("targetcli", f"{group}/luns", "create", f"/backstores/block/{unit.name}", str(lun))
-          for lun, unit in enumerate(export.units)),
+          for lun, unit in enumerate(export.devices)),
         ("targetcli", f"{group}/acls", "create", export.initiator),
         *(("targetcli", f"{group}/acls/{export.initiator}", "create", str(lun), str(lun))
-          for lun in range(len(export.units))),
+          for lun in range(len(export.devices))),
         ("targetcli", f"{group}/portals", "create", export.address, str(export.port)),
     )  # fmt: skip
 
@@ -155,7 +133,7 @@ def export_argvs(export: IscsiExport, paths: Mapping[str, str]) -> tuple[Argv, .
 def unexport_argvs(export: IscsiExport) -> tuple[Argv, ...]:
     return (
         ("targetcli", "/iscsi", "delete", export.iqn),
-        *(("targetcli", "/backstores/block", "delete", unit.name) for unit in export.units),
+        *(("targetcli", "/backstores/block", "delete", unit.name) for unit in export.devices),
     )
 
 

@@ -58,7 +58,7 @@ class IscsiExport(msgspec.Struct, frozen=True):
     """iSCSI name of the only initiator that may log in."""
     address: str
     port: int
-    units: tuple[Unit, ...]
+    devices: tuple[Unit, ...]
     disks: tuple[str, ...]
     """Ids of all disks below."""
     queue_depth: int

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from raidtui.model.tool import KernelModule
+from raidtui.stack import exports
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
-from raidtui.stack.nvmeof import build, plan
+from raidtui.stack.nvmeof import plan
+from raidtui.stack.nvmeof.build import EXPORTS
 from raidtui.stack.nvmeof.spec import Export, NvmeofSpec
 
 _FULL_KERNEL: Final = "Install the distribution's full kernel (linux-image-amd64)."
@@ -21,11 +23,11 @@ LAYER: Final = Layer(
     check=plan.check,
     describe=plan.describe,
     defaults=plan.defaults,
-    tolerates_failures=plan.tolerates_failures,
+    tolerates_failures=exports.tolerates_failures,
     plan=plan.plan,
-    shape=plan.shape,
-    devices=plan.devices,
-    amplifies=plan.amplifies,
+    shape=exports.shape,
+    devices=exports.devices,
+    amplifies=exports.amplifies,
     modules=(
         KernelModule(name="nvmet-tcp", module="nvmet-tcp", needed_for="exports over NVMe/TCP", remedy=_FULL_KERNEL,
                      only_for="exports over NVMe/TCP"),
@@ -38,12 +40,12 @@ LAYER: Final = Layer(
     actions={
         "nvmeof.export": Action(
             args=Export,
-            do=build.create,
-            undo=build.teardown,
-            health=build.health,
-            members=build.members,
+            do=EXPORTS.create,
+            undo=EXPORTS.teardown,
+            health=EXPORTS.health,
+            members=EXPORTS.members,
         ),
-        "nvmeof.verify": Action(args=Export, do=build.verify),
-        "nvmeof.remove": Action(args=Export, do=build.teardown),
+        "nvmeof.verify": Action(args=Export, do=EXPORTS.verify),
+        "nvmeof.remove": Action(args=Export, do=EXPORTS.teardown),
     },
 )  # fmt: skip

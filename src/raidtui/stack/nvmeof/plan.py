@@ -16,15 +16,12 @@ from raidtui.model.convert import Operand
 from raidtui.model.plan import Argv, Names
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
-from raidtui.stack.amplification import Spread, Writes, copies
-from raidtui.stack.layer import Counts, Draft, Parts, Planned, PlannedTarget, Shape
+from raidtui.stack.exports import LOOPBACK, port_of
+from raidtui.stack.layer import Counts, Draft, Parts, Planned, PlannedTarget
 from raidtui.stack.nvmeof import target
 from raidtui.stack.nvmeof.spec import DEFAULT_IN_CAPSULE_BYTES, DEFAULT_QUEUE_SIZE, Export, Namespace, NvmeofSpec
 
 KIB: Final = 1 << 10
-LOOPBACK: Final = "127.0.0.1"
-_FIRST_SERVICE: Final = 61_000
-"""TCP ports from here on are not given to outgoing connections by default (net.ipv4.ip_local_port_range)."""
 _NQN: Final = "nqn.2014-08.org.nvmexpress:uuid:"
 MODULES: Final = {"loop": ("nvmet", "nvme-loop"), "tcp": ("nvmet-tcp", "nvme-tcp")}
 """Modules by transport; `nvmet` comes with the target's own."""
@@ -83,25 +80,6 @@ def defaults(spec: NvmeofSpec, counts: Counts) -> Mapping[str, tuple[str, str]]:
     return found
 
 
-def tolerates_failures(spec: NvmeofSpec, counts: Counts) -> Mapping[str, tuple[int, str]]:
-    return {"on": (0, "no device: each one is exported alone")}
-
-
-def amplifies(spec: NvmeofSpec, counts: Counts, writes: Writes) -> Spread:
-    return Spread({"on": copies(1, writes)}, "passed through, 1")
-
-
-def devices(spec: NvmeofSpec, counts: Counts) -> int:
-    return counts.get("on", 0)
-
-
-def shape(spec: NvmeofSpec, parts: Parts) -> Shape:
-    """Return the shape; the size is that of all devices together."""
-    below = parts["on"]
-    stripe, chunk = (below[0].stripe_bytes, below[0].chunk_bytes) if len(below) == 1 else (None, None)
-    return Shape(sum(one.size_bytes for one in below), 0, 1.0, chunk, stripe, data_share=1.0)
-
-
 def plan(spec: NvmeofSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     """Return steps, target and devices."""
     created = names.new("nvmeof")
@@ -122,8 +100,8 @@ def plan(spec: NvmeofSpec, parts: Parts, names: Names, policy: Policy) -> Planne
         port=1 + own.int % 0xFFFE,
         transport=spec.transport,
         address=LOOPBACK if is_tcp else created.name,
-        service=str(_FIRST_SERVICE + own.int % (0x10000 - _FIRST_SERVICE)) if is_tcp else "",
-        namespaces=namespaces,
+        service=str(port_of(created.uuid)) if is_tcp else "",
+        devices=namespaces,
         disks=tuple(dict.fromkeys(disk for one in below for disk in one.disks)),
         queue_size=spec.queue_size,
         queues=spec.queues,

@@ -67,7 +67,7 @@ class Export(msgspec.Struct, frozen=True):
     address: str
     service: str
     """TCP port; empty with loop."""
-    namespaces: tuple[Namespace, ...]
+    devices: tuple[Namespace, ...]
     disks: tuple[str, ...]
     """Ids of all disks below."""
     queue_size: int

@@ -82,7 +82,7 @@ def export_changes(export: Export, paths: Mapping[str, str]) -> Iterator[Change]
     yield Change("write", own / "attr_serial", export.name)
     yield Change("write", own / "attr_model", MODEL)
     yield Change("link", own / "allowed_hosts" / export.host_nqn, str(host(export)))
-    for number, namespace in enumerate(export.namespaces, 1):
+    for number, namespace in enumerate(export.devices, 1):
         folder = own / "namespaces" / str(number)
         yield Change("mkdir", folder)
         yield Change("write", folder / "device_path", paths[namespace.on])
@@ -135,7 +135,7 @@ def read(export: Export) -> dict[str, Any]:
 def asked(export: Export) -> dict[str, Any]:
     """Return what `read` has to find."""
     return {
-        "namespaces": [{"uuid": one.uuid, "enabled": "1"} for one in export.namespaces],
+        "namespaces": [{"uuid": one.uuid, "enabled": "1"} for one in export.devices],
         "serial": export.name,
         "any_host": "0",
         "hosts": [export.host_nqn],
@@ -150,7 +150,7 @@ def asked(export: Export) -> dict[str, Any]:
 def backing_paths(export: Export) -> list[str | None]:
     """Return the path of the device behind each namespace."""
     folder = subsystem(export) / "namespaces"
-    return [_word(folder / str(number) / "device_path") for number in range(1, len(export.namespaces) + 1)]
+    return [_word(folder / str(number) / "device_path") for number in range(1, len(export.devices) + 1)]
 
 
 def _word(path: Path) -> str | None:
@@ -213,7 +213,7 @@ def remove(export: Export) -> tuple[tuple[Argv, ...], str]:
 def remove_argvs(export: Export) -> tuple[Argv, ...]:
     """Return the commands that remove a whole export."""
     own = subsystem(export)
-    namespaces = [own / "namespaces" / str(number) for number in range(1, len(export.namespaces) + 1)]
+    namespaces = [own / "namespaces" / str(number) for number in range(1, len(export.devices) + 1)]
     return (
         ("rm", str(port(export) / "subsystems" / export.nqn)),
         ("rmdir", str(port(export))),

@@ -1,0 +1,266 @@
+"""Devices that this server exports over a storage protocol and connects to: what NVMe-oF and iSCSI have in common."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Generic, Protocol, TypeVar
+from uuid import UUID
+
+from raidtui.base import proc
+from raidtui.base.files import read_int
+from raidtui.base.text import clean
+from raidtui.inventory.udev import wait_for_udev
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
+from raidtui.stack.action import Outcome
+from raidtui.stack.amplification import Spread, Writes, copies
+from raidtui.stack.calls import bounded
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Counts, Parts, Shape
+from raidtui.stack.nodes import SYS_BLOCK, devno, users_of
+from raidtui.stack.read_back import Difference, mismatch
+from raidtui.stack.teardown import until_gone
+
+LOOPBACK: Final = "127.0.0.1"
+"""The only address on which an export listens: it is for this server itself."""
+NODE_TIMEOUT_S: Final = 30.0
+BUSY_PATIENCE_S: Final = 15.0
+_FIRST_PORT: Final = 61_000
+"""TCP ports from here on are not given to outgoing connections by default (net.ipv4.ip_local_port_range)."""
+
+MISSING: Final = Refusal(
+    "export-missing",
+    "The kernel cannot export devices",
+    "A module of the target or of the initiator cannot be loaded, or configfs is not mounted.",
+    "Install the distribution's full kernel (linux-image-amd64); `mount -t configfs none /sys/kernel/config`.",
+)
+NOT_THERE: Final = Refusal(
+    "export-not-there",
+    "The exported device does not appear",
+    "The connection was made, and the kernel shows no block device for one of the exported devices.",
+    "Look at the kernel's messages (dmesg), then run it again.",
+)
+BUSY: Final = Refusal(
+    "export-busy",
+    "The exported device is in use",
+    "The connection cannot be ended because something uses a device that came over it. The message names the users.",
+    "End that use. When the cause is gone, `raidtui recover` removes the rest; it may be run any number of times.",
+)
+
+
+class Exported(Protocol):
+    """One exported device."""
+
+    @property
+    def ref(self) -> str: ...
+    @property
+    def on(self) -> str: ...
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def sector_bytes(self) -> int: ...
+
+
+class Planned(Protocol):
+    """Arguments of a step that exports devices."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def disks(self) -> tuple[str, ...]: ...
+    @property
+    def devices(self) -> Sequence[Exported]: ...
+
+
+P = TypeVar("P", bound=Planned)
+
+
+def port_of(uuid: str) -> int:
+    """Return the TCP port of an export with this UUID."""
+    return _FIRST_PORT + UUID(uuid).int % (0x10000 - _FIRST_PORT)
+
+
+def tolerates_failures(spec: object, counts: Counts) -> Mapping[str, tuple[int, str]]:
+    return {"on": (0, "no device: each one is exported alone")}
+
+
+def amplifies(spec: object, counts: Counts, writes: Writes) -> Spread:
+    return Spread({"on": copies(1, writes)}, "passed through, 1")
+
+
+def devices(spec: object, counts: Counts) -> int:
+    return counts.get("on", 0)
+
+
+def shape(spec: object, parts: Parts) -> Shape:
+    """Return the shape; the size is that of all devices together."""
+    below = parts["on"]
+    stripe, chunk = (below[0].stripe_bytes, below[0].chunk_bytes) if len(below) == 1 else (None, None)
+    return Shape(sum(one.size_bytes for one in below), 0, 1.0, chunk, stripe, data_share=1.0)
+
+
+def load_modules(modules: Iterable[str]) -> list[Argv]:
+    """Load these kernel modules, and return the commands. Raises ProblemError (`export-missing`)."""
+    modprobe = proc.find_tool("modprobe")
+    commands: list[Argv] = []
+    for module in modules:
+        ran = proc.run([modprobe, module], check=False) if modprobe else None
+        if ran is None or ran.code:
+            why = clean(ran.error_text.strip()) if ran is not None else "modprobe is not installed"
+            raise fail(MISSING, f"the module {module} cannot be loaded: {why}", remedy=MISSING.way_out, exit=Exit.REFUSED)
+        commands.append(("modprobe", module))
+    return commands
+
+
+def await_unused(nodes: Callable[[], Iterable[str | None]], place: str) -> None:
+    """Wait until nothing uses these block devices: udev may look at one. Raises ProblemError (`export-busy`).
+
+    The kernel would remove one that is in use.
+    """
+    until = time.monotonic() + BUSY_PATIENCE_S
+    while users := [user for node in nodes() if node is not None for user in users_of(node)]:
+        if time.monotonic() > until:
+            raise fail(BUSY, f"the connection cannot be ended: {'; '.join(users)}", place=place,
+                       remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
+        time.sleep(0.3)
+
+
+def size_bytes(node: str) -> int:
+    return 512 * (read_int(SYS_BLOCK / node / "size") or 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind(Generic[P]):
+    """A layer that exports devices. The public methods are the functions of its actions."""
+
+    make: Callable[[Context, P, Mapping[str, str]], Iterable[Argv]]
+    """Export and connect; yield the commands. The paths of the devices below are by reference. Raises ProblemError."""
+    is_connected: Callable[[P], bool]
+    nodes: Callable[[P], Sequence[str | None]]
+    """Return the kernel name of each connected device; None for one that does not exist."""
+    device_path: Callable[[P, int], str]
+    """Return the path under which udev shows a connected device, given its place."""
+    backing: Callable[[P], Sequence[str | None]]
+    """Return the path of the device behind each exported one, as the target has it."""
+    read: Callable[[P], dict[str, Any]]
+    """Return target and connection as JSON data."""
+    asked: Callable[[P], dict[str, Any]]
+    """Return the values that `read` has to find."""
+    remove: Callable[[Context, P], tuple[Iterable[Argv], str]]
+    """Disconnect, and remove the export: what exists of it. Return the commands, and what is left, as a sentence."""
+
+    def create(self, context: Context, export: P) -> Outcome:
+        """Export the devices and connect. Raises ProblemError; what was made of it until then is removed first."""
+        context.stop_if_cancelled()
+        paths = {one.on: context.path(one.on) for one in export.devices}
+        if self.is_connected(export):
+            return Outcome("already there", self._made(context, export))
+        context.about_to_write(export.disks)
+        context.builder.load()  # now: loading takes longer than the disks may be unheld
+        commands: list[Argv] = []
+        try:
+            for argv in self.make(context, export, paths):
+                commands.append(argv)
+                context.stop_if_cancelled()
+            self._await_nodes(export)
+            facts = self._made(context, export)
+        except ProblemError:
+            # The first problem is the one to report; the teardown of the block reports what this one could not remove.
+            with suppress(ProblemError):
+                self.teardown(context, export)
+            raise
+        return Outcome("created", facts, tuple(commands))
+
+    def _await_nodes(self, export: P) -> None:
+        """Wait until every device is there. Raises ProblemError (`export-not-there`)."""
+        until = time.monotonic() + NODE_TIMEOUT_S
+        while not all(node is not None and size_bytes(node) for node in self.nodes(export)):
+            if time.monotonic() > until:
+                self._the_nodes(export)
+                return  # the size is compared when it is read back
+            time.sleep(0.05)
+
+    def _the_nodes(self, export: P) -> list[str]:
+        """Return the kernel names. Raises ProblemError (`export-not-there`)."""
+        found = []
+        for node, one in zip(self.nodes(export), export.devices, strict=True):
+            if node is None:
+                raise fail(NOT_THERE, f"there is no block device for {one.ref}", place=export.name,
+                           remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)  # fmt: skip
+            found.append(node)
+        return found
+
+    def _made(self, context: Context, export: P) -> dict[str, Any]:
+        """Check both sides, record the paths in the context, and return the facts. Raises ProblemError."""
+        self._check(context, export)
+        nodes = self._the_nodes(export)
+        wait_for_udev(nodes, NODE_TIMEOUT_S)
+        for place, (one, node) in enumerate(zip(export.devices, nodes, strict=True)):
+            link = self.device_path(export, place)
+            # Without udev there are no names.
+            context.built[one.ref] = link if os.path.realpath(link) == f"/dev/{node}" else f"/dev/{node}"
+        return {"devices": nodes, "paths": [context.built[one.ref] for one in export.devices]}
+
+    def _check(self, context: Context, export: P) -> dict[str, Any]:
+        """Return what is read back from both sides. Raises ProblemError (`read-back`) if it is not as asked."""
+        found = bounded(lambda: self.read(export), "asking the target and its initiator")
+        nodes = self._the_nodes(export)
+        found |= {
+            "devices": nodes,
+            "sizes_bytes": [size_bytes(node) for node in nodes],
+            "sectors_bytes": [read_int(SYS_BLOCK / node / "queue/logical_block_size") for node in nodes],
+        }
+        asked = self.asked(export) | {
+            "sizes_bytes": [one.size_bytes for one in export.devices],
+            "sectors_bytes": [one.sector_bytes for one in export.devices],
+        }
+        wrong = [Difference(what, value, found[what]) for what, value in asked.items() if found[what] != value]
+        for one, path in zip(export.devices, self.backing(export), strict=True):
+            if path is None or os.path.realpath(path) != os.path.realpath(context.path(one.on)):
+                wrong.append(Difference("device", context.path(one.on), path))
+        if wrong:
+            remedy = "This version of the kernel or of its tools made something else."
+            raise mismatch("the export", export.name, wrong, remedy)
+        return found
+
+    def verify(self, context: Context, export: P) -> Outcome:
+        """Read both sides back; facts are what was read. Raises ProblemError (`read-back`)."""
+        return Outcome("done", self._check(context, export))
+
+    def health(self, context: Context, export: P) -> tuple[str, ...]:
+        """Return the reasons why numbers measured now would be wrong, one sentence each."""
+        try:
+            self._check(context, export)
+        except ProblemError as error:
+            return (error.problems[0].message,)
+        return ()
+
+    def members(self, context: Context, export: P) -> Mapping[str, str]:
+        """Return the kernel names of the connected devices and of those below. Raises ProblemError."""
+        below = (Path(os.path.realpath(context.path(one.on))).name for one in export.devices)
+        above = dict.fromkeys(self._the_nodes(export), "target")
+        return above | {node: "member" for node in below if devno(node) is not None}
+
+    def teardown(self, context: Context, export: P) -> Outcome:
+        """Disconnect and remove the export: any number of times, after a crash or a reboot too.
+
+        Raises ProblemError (exit 6): `export-busy`, `left-behind`, `stuck`.
+        """
+        commands: list[Argv] = []
+
+        def attempt() -> str:
+            await_unused(lambda: self.nodes(export), export.name)
+            done, left = self.remove(context, export)
+            commands.extend(done)
+            return left
+
+        until_gone(attempt, "the export", export.name)
+        for one in export.devices:
+            context.built.pop(one.ref, None)
+        context.hold([disk for one in export.devices if (disk := context.disk_of(one.on)) is not None])
+        return Outcome("undone" if commands else "nothing to do", {}, tuple(commands))
