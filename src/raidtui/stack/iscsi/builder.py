@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from rtslib_fb import (
@@ -13,7 +14,7 @@ from rtslib_fb import (
     MappedLUN,
     NetworkPortal,
     NodeACL,
-    RTSLibNotInCFSError,
+    RTSLibNotInCFS,
     RTSRoot,
     Target,
 )
@@ -22,12 +23,14 @@ from raidtui.stack.builder.telling import tell
 from raidtui.stack.iscsi.plan import export_argvs, unexport_argvs
 from raidtui.stack.iscsi.spec import IscsiExport
 
+_DBROOT: Final = Path("/sys/kernel/config/target/dbroot")
 _GROUP: Final = 1
 """Tag of the only target portal group."""
 
 
 def export(planned: IscsiExport, paths: dict[str, str]) -> None:
     """Export the devices; nobody can log in before the last call. `paths`: of the devices below, by reference."""
+    _keep_dbroot()
     for argv in export_argvs(planned, paths):
         tell(*argv)
     stores = [BlockStorageObject(unit.name, dev=paths[unit.on], wwn=unit.serial) for unit in planned.devices]
@@ -45,6 +48,7 @@ def export(planned: IscsiExport, paths: dict[str, str]) -> None:
 
 def unexport(planned: IscsiExport) -> bool:
     """Remove what exists of the export, whatever its state; return False if there is nothing."""
+    _keep_dbroot()
     root = RTSRoot()
     targets = [one for one in root.targets if one.wwn == planned.iqn]
     names = {unit.name for unit in planned.devices}
@@ -53,6 +57,11 @@ def unexport(planned: IscsiExport) -> bool:
         for argv in unexport_argvs(planned):
             tell(*argv)
     for one in (*targets, *stores):
-        with suppress(RTSLibNotInCFSError):
+        with suppress(RTSLibNotInCFS):
             one.delete()
     return bool(targets or stores)
+
+
+def _keep_dbroot() -> None:
+    """Keep rtslib from setting the kernel's folder for metadata to one that its package does not bring."""
+    RTSRoot._preferred_dbroot = _DBROOT.read_text().strip()
