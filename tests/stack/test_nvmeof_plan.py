@@ -142,6 +142,15 @@ def test_a_port_of_somebody_else_is_not_touched(configfs: Path) -> None:
     assert (entry / "addr_traddr").read_text() == "192.0.2.1\n"
 
 
+@pytest.mark.parametrize("written", [{}, {"addr_traddr": "127.0.0.1\n"}])
+def test_a_port_that_was_not_given_its_whole_address_is_the_runs_own(configfs: Path, written: dict[str, str]) -> None:
+    export = export_of(plan())
+    (target.port(export) / "subsystems").mkdir(parents=True)
+    for name, text in written.items():
+        (target.port(export) / name).write_text(text)
+    assert target.exists(export)
+
+
 def test_a_link_of_our_subsystem_in_any_port_is_removed(configfs: Path) -> None:
     export = export_of(plan())
     target.subsystem(export).mkdir()

@@ -169,12 +169,12 @@ def _links(export: Export) -> list[Path]:
 
 
 def _is_our_port(export: Export) -> bool:
-    """Return True if the port is this run's: it has the planned address, or none yet."""
+    """Return True if the port is this run's: each part of its address is the planned one, or not written yet."""
     entry = port(export)
-    address = _word(entry / "addr_traddr")
     if not entry.is_dir() or any((entry / "subsystems").iterdir()):
         return False
-    return not address or (address, _word(entry / "addr_trsvcid") or "") == (export.address, export.service)
+    address, service = _word(entry / "addr_traddr"), _word(entry / "addr_trsvcid")
+    return address in (None, "", export.address) and service in (None, "", export.service)
 
 
 def removals(export: Export) -> Iterator[tuple[Argv, Callable[[], None]]]:
