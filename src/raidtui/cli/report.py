@@ -10,6 +10,7 @@ from raidtui.cli.screen import indented, table, text
 from raidtui.front.phrases import mark_words, pairs, places, ranking_line
 from raidtui.model.result import Built, Cell, Machine, Ranked, Result, marks_of
 from raidtui.model.units import duration_text, size_text
+from raidtui.results import cores
 from raidtui.results.comparison import Comparison
 from raidtui.results.formats.text import table_lines
 from raidtui.results.lines import ABOUT, HEADS, TEXTS, TITLE, AccountLine, Footnotes, account_lines
@@ -50,6 +51,13 @@ def show_result(result: Result, comparison: Comparison, out: Console) -> None:
     if lines := account_lines(comparison):
         _heading(TITLE, out)
         _where(lines, out)
+    if found := list(cores.core_lines(comparison)):
+        _heading(cores.TITLE, out)
+        listing = table(*map(str.upper, cores.HEADS), right=tuple(map(str.upper, cores.HEADS[2:])))
+        for cells in found:
+            listing.add_row(*map(text, cells))
+        out.print(listing)
+        out.print(indented(cores.ABOUT, 2))
     _heading("Cells", out)
     _cells(result, out)
 

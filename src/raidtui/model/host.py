@@ -53,6 +53,29 @@ class Neighbour(msgspec.Struct, frozen=True, omit_defaults=True):
     """True if most of its CPU time was that of children that ended between two looks."""
 
 
+class HostCpu(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Work of the server's processes during one cell, as far as cores are counted."""
+
+    workload: ProcessUse = ProcessUse()
+    own: ProcessUse = ProcessUse()
+    """The runner."""
+    engines_s: float = 0.0
+    """CPU time of raidtui's engines, which pass on the run's events."""
+    neighbours: tuple[Neighbour, ...] = ()
+    """Processes outside the run: all that wrote with a disk of the run open for writing, then those that used most."""
+
+
+def storage_cores(busy: float | None, host: HostCpu | None, seconds: float) -> float | None:
+    """Return the cores that storage took: all busy ones, without the workload in user mode, raidtui and its neighbours.
+
+    `busy`: mean number of busy cores of the server over the cell. What the workload does in system mode is storage's.
+    """
+    if busy is None or host is None or seconds <= 0:
+        return None
+    others_s = host.workload.user_s + host.own.user_s + host.own.system_s + host.engines_s
+    return max(0.0, busy - others_s / seconds - sum(one.cores for one in host.neighbours))
+
+
 class NetworkUse(msgspec.Struct, frozen=True, omit_defaults=True):
     """One network interface over one cell."""
 
@@ -62,16 +85,10 @@ class NetworkUse(msgspec.Struct, frozen=True, omit_defaults=True):
     drops: int = 0
 
 
-class HostUse(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Work of the server's processes during one cell."""
+class HostUse(HostCpu, frozen=True, omit_defaults=True):
+    """Work of the server's processes during one cell, and the server's memory, swap and network."""
 
     workload: WorkloadUse = WorkloadUse()
-    own: ProcessUse = ProcessUse()
-    """The runner."""
-    engines_s: float = 0.0
-    """CPU time of raidtui's engines, which pass on the run's events."""
-    neighbours: tuple[Neighbour, ...] = ()
-    """Processes outside the run: all that wrote with a disk of the run open for writing, then those that used most."""
     beside_written_bytes: dict[str, int] = {}
     """Bytes written to the other disks of the same controller, by kernel name, whoever wrote them."""
     swapped_in_bytes: int = 0

@@ -123,6 +123,7 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     device_at_s: tuple[float, ...] = ()
     """Seconds since the cell began of every value in the devices' series."""
     cpu_cores_used: float | None = None
+    """Mean number of busy cores of the whole server."""
     write_amplification: float | None = None
     """Bytes written to members ÷ bytes written by the workload."""
     threads: dict[str, float] = {}

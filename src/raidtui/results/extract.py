@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from raidtui.model.disk import Disk, Fingerprint
+from raidtui.model.host import HostCpu, storage_cores
 from raidtui.model.mark import Mark
 from raidtui.model.measure import DIRECTIONS, Direction, Latency, Summary
 from raidtui.model.problem import Problem
@@ -73,6 +74,8 @@ class Point(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Share of the layout that a table calls 100 % without giving its rate; never beside a rate."""
     queue_depth: int | None = None
     """Queue depth of each job, found by a search for a latency (`Summary.queue_depth`)."""
+    storage_cores: float | None = None
+    """Cores that storage took (`model.host.storage_cores`)."""
     cell: Cell | None = None
     """The whole cell, for charts and histograms; None where only its numbers are known."""
 
@@ -142,6 +145,7 @@ class LeanCell(msgspec.Struct, frozen=True, gc=False):
     started: str = ""
     seconds: float = 0.0
     report: LeanReport | str | list[Any] | float | bool | None = None
+    host: HostCpu | None = None
     again: bool = False
     sweep: Swept | None = None
 
@@ -281,7 +285,7 @@ def point(cell: Cell | LeanCell) -> Point:
         cell.id, cell.layout, cell.workload, cell.round, cell.part, cell.valid, cell.reasons, cell.marks, iops, bytes_per_s,
         latency, cell.cpu_cores_used, cell.write_amplification, cell.started, cell.seconds, cell.command,
         _tool_facts(cell.report), cell.again, None, cell.summary.queue_depth if cell.summary is not None else None,
-        cell if isinstance(cell, Cell) else None,
+        storage_cores(cell.cpu_cores_used, cell.host, cell.seconds), cell if isinstance(cell, Cell) else None,
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from raidtui.model.measure import Latency
 from raidtui.model.sweep import Swept
 from raidtui.results.extract import Extract, Point, lean_extract
 
-VERSION: Final = 6
+VERSION: Final = 7
 """Version of the index and of its extracts. A file with another version is rebuilt."""
 _WAIT_S = 10.0
 """For another process that writes the index."""
@@ -301,6 +301,7 @@ class _KeptPoint(msgspec.Struct, frozen=True, array_like=True, gc=False):
     facts: bytes
     again: bool
     queue_depth: int | None
+    storage_cores: float | None
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -344,7 +345,7 @@ def packed(found: Extract) -> tuple[bytes, dict[bytes, bytes]]:
         _KeptPoint(
             one.id, layouts[one.layout], workloads[one.workload], one.round, one.part, one.valid, one.reasons, one.marks,
             one.iops, one.bytes_per_s, one.latency, one.cpu_cores_used, one.write_amplification, one.started, one.seconds,
-            share(one.command), share(one.facts), one.again, one.queue_depth,
+            share(one.command), share(one.facts), one.again, one.queue_depth, one.storage_cores,
         )
         for one in found.points
     )  # fmt: skip
@@ -383,7 +384,7 @@ class Unfolding:
                 one.id, names[one.layout], loads[one.workload], one.round, one.part, one.valid, one.reasons, one.marks,
                 one.iops, one.bytes_per_s, one.latency, one.cpu_cores_used, one.write_amplification, one.started,
                 one.seconds, self._value(one.command, shared, _WORDS), self._value(one.facts, shared, _TEXTS),
-                one.again, queue_depth=one.queue_depth,
+                one.again, queue_depth=one.queue_depth, storage_cores=one.storage_cores,
             )
             for one in kept.points
         )  # fmt: skip

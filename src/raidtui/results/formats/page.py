@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
 from raidtui.base.text import plural
+from raidtui.results import cores
 from raidtui.results.charts import CHARTS, panels_of, some_of
 from raidtui.results.charts.figure import available
 from raidtui.results.charts.sheet import COLOUR_RULES, panel_svgs, sheet_png, sheet_svg
@@ -183,6 +184,17 @@ def where_table(comparison: Comparison) -> str:
     return f"<p>{text(ABOUT)}</p>{_table(list(HEADS), rows, left=TEXTS - {'Layout'})}" if rows else ""
 
 
+def cores_table(comparison: Comparison) -> str:
+    """Cores that storage took, and the rate of each; empty where no result knows them."""
+    rows = [
+        f'<tr><th scope="row">{text(layout)}</th><td class="text">{text(workload)}</td><td>{text(used)}</td>'
+        f"<td>{text(each)}</td></tr>"
+        for layout, workload, used, each in cores.core_lines(comparison)
+    ]
+    heads = [head.capitalize() for head in cores.HEADS]
+    return f"<p>{text(cores.ABOUT)}.</p>{_table(heads, rows, left=frozenset(heads[1:2]))}" if rows else ""
+
+
 def confounder_table(comparison: Comparison) -> str:
     """Return the table of unintended differences; empty if there are none."""
     rows = [
@@ -243,6 +255,7 @@ def write_html(comparison: Comparison) -> bytes:
         ("sweeps", "Sweeps", sweep_tables(comparison)),
         ("charts", "Charts", _charts(comparison)),
         ("where", TITLE, where_table(comparison)),
+        ("cores", cores.TITLE, cores_table(comparison)),
         ("latency", "Latency over all rounds", latency_table(comparison)),
         ("confounders", "What else differs", _confounders(comparison)),
         ("cells", "Every cell, its run and its command", cells_table(comparison)),

@@ -13,8 +13,9 @@ from rich.cells import cell_len
 
 from raidtui.base.text import clean, named
 from raidtui.model.convert import plain
-from raidtui.results import old_new
+from raidtui.results import cores, old_new
 from raidtui.results.comparison import Comparison, without_cells
+from raidtui.results.cores import core_lines
 from raidtui.results.lines import (
     ABOUT,
     COLUMNS,
@@ -102,6 +103,7 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
     found += [Said(clean(line, 4096), "⚠") for line in told]
     found += _sweeps(comparison, width)
     if about:
+        found += _cores(comparison)
         found += [Said(clean(line, 4096)) for line in source_lines(comparison)]
     return found
 
@@ -126,6 +128,18 @@ def _sweeps(comparison: Comparison, width: int) -> Iterator[Said]:
         yield from (Said(clean(line, 4096)) for line in knee_lines(sweep))
     if comparison.sweeps:
         yield Said(RULE)
+
+
+def _cores(comparison: Comparison) -> Iterator[Said]:
+    """A line for each layout and workload; nothing where no result knows its cores."""
+    rows = list(core_lines(comparison))
+    if not rows:
+        return
+    yield Said("", sentence=False)
+    names, *columns = ([head.upper(), *cells] for head, *cells in zip(cores.HEADS, *rows, strict=True))
+    for line, words in enumerate(_aligned(names, columns)):
+        yield Said(words, head=not line, sentence=False)
+    yield Said(cores.ABOUT)
 
 
 def _old_new(comparison: Comparison) -> Iterator[Said]:
@@ -261,7 +275,7 @@ def _lines(comparison: Comparison) -> list[str]:
         head = [f"| {' | '.join(old_new.HEADS)} |", f"|{':---|' * len(old_new.HEADS)}"]
         answer = [*_md_list(verdict_lines(comparison)), "", *head, *pairs, "", *_md_list(legend(comparison)), "", *answer]
     found += ["", *(f"- {line}" for line in below)] if below else []
-    return [*answer, *found, *_where(comparison), *_md_sweeps(comparison)]
+    return [*answer, *found, *_where(comparison), *_md_cores(comparison), *_md_sweeps(comparison)]
 
 
 def _md_list(lines: Iterable[str]) -> list[str]:
@@ -290,6 +304,13 @@ def _where(comparison: Comparison) -> list[str]:
     rows = [f"| {' | '.join(map(_md_text, line.cells))}{notes.mark(line.why)} |" for line in lines]
     said = [f"- [{number}] {_md_text(sentence)}." for sentence, number in notes.numbers.items()]
     return ["", f"**{TITLE}**", "", f"| {' | '.join(HEADS)} |", f"|{marks}|", *rows, "", f"- {_md_text(ABOUT)}", *said]
+
+
+def _md_cores(comparison: Comparison) -> list[str]:
+    """A table; nothing where no result knows its cores."""
+    rows = [f"| {' | '.join(map(_md_text, line))} |" for line in core_lines(comparison)]
+    head = ["", f"**{cores.TITLE}**", "", f"| {' | '.join(cores.HEADS)} |", "|:---|:---|---:|---:|"]
+    return [*head, *rows, "", f"- {_md_text(cores.ABOUT)}."] if rows else []
 
 
 def _md_text(value: str) -> str:
