@@ -22,7 +22,7 @@ from raidtui.lab.qemu import Qmp, connect_link
 from raidtui.lab.state import LabFiles
 from raidtui.model.problem import ProblemError
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 NQN = "nqn.2026-01.example:disk"
 EXPORT = f"""set -e
@@ -153,7 +153,6 @@ def test_a_dead_host_is_told(lab: Lab) -> None:
     lab.run("true")
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1500)
 def test_up_boots_the_dead_hosts_alone_and_links_come_back(lab: Lab) -> None:
     said: list[str] = []

@@ -84,6 +84,7 @@ def test_it_is_exported_to_its_own_initiator_measured_and_gone(lab: Lab, tmp_pat
             assert ran == planned, step["action"]
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_no_export(lab: Lab) -> None:
     points = ("call=iscsi.export", "-m", "after")
     killed_at(lab, scenario(PAIR), {"data": lab.serials}, ",".join(f"iscsi.export:{point}" for point in points), 900)
