@@ -51,6 +51,28 @@ def of(table, layout, workload, round_=1):
     return {key[2:5]: found for key, found in figures(table).items() if (*key[:2], key[5]) == (layout, workload, round_)}
 
 
+PHORONIX = """2026-11-02 raid10 against raid6
+
+ ,,"raid10","raid6"
+Processor,,AMD EPYC 7302P,AMD EPYC 7302P
+Disk,,4 x 3841GB,4 x 3841GB
+
+ ,,"raid10","raid6"
+"pts/fio-1.15.0 - randread libaio 0 1 4k",HIB,1534,1210
+"pts/fio-1.15.0 - randread libaio 0 1 4k",HIB,392667,309667
+"pts/compress-7zip-1.9.0 - ",HIB,,88112
+
+"""
+"""Made-up numbers in the format of `result_file_to_csv` of its source."""
+
+
+def test_a_csv_without_units_is_refused_in_words_and_no_layout_is_made_of_it():
+    with pytest.raises(ProblemError, match="has no units") as caught:
+        read("phoronix.csv", PHORONIX)
+    assert caught.value.problems[0].place == "phoronix.csv"
+    assert [reader.name for reader in readers_of(Source("p.csv", PHORONIX.encode()))] == ["openbenchmarking"]
+
+
 def test_there_is_a_sample_of_each():
     assert {path.name for path in FOLDER.iterdir()} == set(KINDS)
 

@@ -17,6 +17,7 @@ from raidtui.foreign.fio_reports import FIO
 from raidtui.foreign.hcibench import HCIBENCH
 from raidtui.foreign.imported import table_of_result
 from raidtui.foreign.iperf3 import IPERF3
+from raidtui.foreign.openbenchmarking import OPENBENCHMARKING
 from raidtui.foreign.other_tools import DD, IOSTAT, IOZONE, PG_TEST_FSYNC
 from raidtui.foreign.plain_table import PLAIN_TABLE
 from raidtui.foreign.published import read_number
@@ -130,8 +131,8 @@ class Own:
 OWN: Reader = Own()
 READERS: Final = MappingProxyType[str, Reader](
     {reader.name: reader for reader in (
-        CRYSTAL_DISK_MARK, DD, ELBENCHO, FIO, FIO_JOB, HCIBENCH, IOSTAT, IOZONE, IPERF3, PG_TEST_FSYNC, SYSBENCH,
-        VDBENCH, ZPOOL_IOSTAT, OWN, PLAIN_TABLE,
+        CRYSTAL_DISK_MARK, DD, ELBENCHO, FIO, FIO_JOB, HCIBENCH, IOSTAT, IOZONE, IPERF3, OPENBENCHMARKING, PG_TEST_FSYNC,
+        SYSBENCH, VDBENCH, ZPOOL_IOSTAT, OWN, PLAIN_TABLE,
     )}
 )
 """Readers by the word that names them on the command line. A new kind of file is a reader and an entry here."""
