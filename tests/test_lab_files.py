@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raidtui.lab import disks, initrd, qemu, recipe, ssh
+from raidtui.lab import disks, initrd, life, qemu, recipe, ssh
 from raidtui.lab.state import LabFiles
-from raidtui.model.problem import ProblemError
+from raidtui.model.problem import ProblemError, fail
 
 SIZE = 4 << 20
 
@@ -168,3 +168,32 @@ def test_a_labs_lock_excludes_others_and_leaves_no_file(monkeypatch: pytest.Monk
     with files.lock(), pytest.raises(ProblemError, match="still works"), LabFiles("locked").lock(timeout_s=0.3):
         pass
     assert list(files.folder.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "lives", "starts"), [((False, True), True, 2), ((False, False), True, 2), ((False,), False, 1)]
+)
+def test_a_loaded_machine_that_does_not_answer_is_loaded_anew_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answers: tuple[bool, ...], lives: bool, starts: int
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    left, limits, said = list(answers), [], []
+
+    def start(files: LabFiles, specs: object, say: object, answer_s: float, **_: object) -> str:
+        limits.append(answer_s)
+        if not left.pop(0):
+            raise fail(life.LAB_BOOT, "lab x did not answer")
+        return "up"
+
+    monkeypatch.setattr(life, "_start_new", start)
+    monkeypatch.setattr(life, "take_down", lambda files: None)
+    monkeypatch.setattr(LabFiles, "lab_pids", lambda self: [1] if lives else [])
+    for name in ("require_packages", "ensure_image", "ensure_snapshot"):
+        monkeypatch.setattr(life, name, lambda *_: None)
+    if answers[-1]:
+        assert life.up("x", [], said.append) == "up"
+    else:
+        with pytest.raises(ProblemError, match="did not answer"):
+            life.up("x", [], said.append)
+    assert len(limits) == starts
+    assert said.count("lab x did not answer; it is loaded anew") == starts - 1
