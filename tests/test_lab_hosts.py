@@ -132,7 +132,7 @@ def test_a_cut_link_has_no_carrier_until_it_is_restored_and_the_other_one_is_not
 
 
 def test_a_link_is_connected_anew_and_the_guest_keeps_its_card(lab: Lab) -> None:
-    """As after a power cut of the storage server's machine, which listens on another socket afterwards."""
+    """A link is connected again as `lab up` does it after the storage server was restarted."""
     client = lab.client(1)
     before = client.run("cat /sys/class/net/to-storage/ifindex").text
     for _ in range(2):

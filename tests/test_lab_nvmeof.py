@@ -51,7 +51,7 @@ def lab() -> Iterator[Lab]:
 
 
 class Seen(NamedTuple):
-    """What others see of an export while it is measured, and the records of the run."""
+    """The server's listeners and a foreign host's attempt to connect during a measurement, and the records of that run."""
 
     before: str
     listeners: list[str]

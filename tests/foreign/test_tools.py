@@ -1,4 +1,4 @@
-"""What benchmark tools print, as it is: known by content, units, directions, and files that are cut off.
+"""Outputs of benchmark tools are recognised by content and read with their units; truncated ones are refused.
 
 Samples are in tests/data/imports/tools, with made-up numbers in the tools' own formats. Where the formats are from:
 

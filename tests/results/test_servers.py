@@ -72,7 +72,7 @@ def test_servers_that_are_widely_spread_have_no_outlier():
 
 
 def test_the_rule_counts_servers_with_a_number():
-    """Of four servers, three have a valid cell: too few for a verdict."""
+    """Only three of four servers have a valid cell, and a verdict needs four."""
     broken = result(cell("raid5", "w", 100, reasons=("degraded",)), order=("raid5",))
     last = extract(msgspec.structs.replace(broken, run="run-d", machine=Machine("d", "6.1")))
     found = compared(server("a", 100), server("b", 101), server("c", 50), last)

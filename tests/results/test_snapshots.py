@@ -114,7 +114,7 @@ def test_the_page_needs_nothing_but_itself(page):
 
 
 class Paper(HTMLParser):
-    """What is printed of a page where nothing is selected: its headings and the sentences on paper alone."""
+    """The headings, tables and print-only sentences of a page that is printed without “every detail”."""
 
     def __init__(self, data):
         super().__init__()

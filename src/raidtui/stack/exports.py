@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,6 +134,15 @@ def size_bytes(node: str) -> int:
     return 512 * (read_int(SYS_BLOCK / node / "size") or 0)
 
 
+def _differences(asked: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[Difference]:
+    """Yield the values that are not as asked, also inside of nested dictionaries. What was not asked may differ."""
+    for what, value in asked.items():
+        if isinstance(value, dict):
+            yield from _differences(value, found[what])
+        elif found[what] != value:
+            yield Difference(what, value, found[what])
+
+
 @dataclass(frozen=True, kw_only=True)
 class Kind(Generic[P]):
     """A layer that exports devices. The public methods are the functions of its actions."""
@@ -219,7 +228,7 @@ class Kind(Generic[P]):
             "sizes_bytes": [one.size_bytes for one in export.devices],
             "sectors_bytes": [one.sector_bytes for one in export.devices],
         }
-        wrong = [Difference(what, value, found[what]) for what, value in asked.items() if found[what] != value]
+        wrong = list(_differences(asked, found))
         for one, path in zip(export.devices, self.backing(export), strict=True):
             if path is None or os.path.realpath(path) != os.path.realpath(context.path(one.on)):
                 wrong.append(Difference("device", context.path(one.on), path))

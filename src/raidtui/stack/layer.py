@@ -89,6 +89,12 @@ class PlannedTarget(NamedTuple):
     """
 
 
+def all_at_once(parts: Sequence[Part]) -> PlannedTarget:
+    """Return the target that these devices are together."""
+    refs, paths = tuple(part.ref for part in parts), tuple(part.path for part in parts)
+    return PlannedTarget(refs, paths, min(part.size_bytes for part in parts))
+
+
 class Planned(NamedTuple):
     """The steps and targets that a layer adds to a plan."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -112,15 +112,7 @@ def attach(args: Namespace, servers: tuple[str, ...]) -> int:
     with Fleet(servers) as fleet:
         opened(args, fleet)
         begun: dict[str, str] = {}
-
-        def done(server: str, outcome: str | ProblemError) -> None:
-            if isinstance(outcome, ProblemError):
-                failed(args, server, outcome)
-                fleet.drop(server, outcome)
-            else:
-                begun[server] = outcome
-
-        fleet.ask(latest, done, waiting)
+        fleet.ask(latest, _keeping(args, fleet, begun), waiting)
         with Signals() as signals:
             return _watched(args, fleet, begun, Outputs(args.output, servers), signals, owned=False)
 
@@ -146,6 +138,19 @@ def _ask_for_consent(plans: Mapping[str, Plan], args: Namespace) -> int:
     return int(Exit.REFUSED)
 
 
+def _keeping(args: Namespace, fleet: Fleet, begun: dict[str, str]) -> Callable[[str, str | ProblemError], None]:
+    """Return a function that keeps the run of a server in `begun`; a server with a problem takes no part any more."""
+
+    def done(server: str, outcome: str | ProblemError) -> None:
+        if isinstance(outcome, ProblemError):
+            failed(args, server, outcome)
+            fleet.drop(server, outcome)
+        else:
+            begun[server] = outcome
+
+    return done
+
+
 def _started(
     args: Namespace, fleet: Fleet, requests: Mapping[str, PlanRequest], plans: Mapping[str, Plan],
     consents: Mapping[str, tuple[str, ...]],
@@ -157,14 +162,7 @@ def _started(
         engine = fleet.engines[server]
         return start(lambda: fleet.connect(server), engine, requests[server], plans[server], consents[server])
 
-    def done(server: str, outcome: str | ProblemError) -> None:
-        if isinstance(outcome, ProblemError):
-            failed(args, server, outcome)
-            fleet.drop(server, outcome)
-        else:
-            begun[server] = outcome
-
-    each(tuple(plans), begin, done, waiting)
+    each(tuple(plans), begin, _keeping(args, fleet, begun), waiting)
     return {server: begun[server] for server in plans if server in begun}
 
 

@@ -17,7 +17,7 @@ from raidtui.model.scenario import Policy
 from raidtui.stack.action import Action, Outcome
 from raidtui.stack.amplification import Spread, Writes, copies
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Counts, Draft, Layer, Parts, Planned, PlannedTarget, Shape, layers_below
+from raidtui.stack.layer import Counts, Draft, Layer, Parts, Planned, PlannedTarget, Shape, all_at_once, layers_below
 from raidtui.stack.tuning.spec import Tuning
 
 DISK_NONE: Final = Refusal(
@@ -97,8 +97,7 @@ def plan(spec: DiskSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
             PlannedTarget((part.ref,), (part.path,), part.size_bytes, part.ref.partition(":")[2]) for part in on
         )
     else:
-        smallest = min(part.size_bytes for part in on)
-        targets = (PlannedTarget(tuple(part.ref for part in on), tuple(part.path for part in on), smallest),)
+        targets = (all_at_once(on),)
     return Planned((ready,), (), targets, on if len(on) == 1 else ())
 
 

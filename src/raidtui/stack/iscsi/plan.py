@@ -17,7 +17,7 @@ from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
 from raidtui.stack.exports import LOOPBACK, port_of
 from raidtui.stack.iscsi.spec import DEFAULT_QUEUE_DEPTH, DEFAULT_SESSION_COMMANDS, IscsiExport, IscsiSpec, Unit
-from raidtui.stack.layer import Counts, Draft, Parts, Planned, PlannedTarget
+from raidtui.stack.layer import Counts, Draft, Parts, Planned, all_at_once
 
 MODULES: Final = ("target_core_iblock", "iscsi_target_mod", "iscsi_tcp")
 
@@ -96,9 +96,7 @@ def plan(spec: IscsiSpec, parts: Parts, names: Names, policy: Policy) -> Planned
         Draft("iscsi.verify", "Read target and session back", export, seconds=0.5),
     )  # fmt: skip
     teardown = Draft("iscsi.remove", "Log out, and remove the target", export, undo, seconds=3.0)
-    measured = PlannedTarget(tuple(one.ref for one in offers), tuple(one.path for one in offers),
-                             min(one.size_bytes for one in offers))  # fmt: skip
-    return Planned(steps, (teardown,), (measured,), offers)
+    return Planned(steps, (teardown,), (all_at_once(offers),), offers)
 
 
 def device_path(export: IscsiExport, lun: int) -> str:

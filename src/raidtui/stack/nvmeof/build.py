@@ -29,11 +29,8 @@ def read(export: Export) -> dict[str, Any]:
 
 
 def asked(export: Export) -> dict[str, Any]:
-    """Return the values that `read` has to find; the number of queues has no fixed value unless it was asked for."""
-    connection = initiator.asked(export)
-    if export.queues is None:
-        connection["queues"] = initiator.read(export)["queues"]
-    return {**target.asked(export), "connection": connection}
+    """Return the values that `read` has to find."""
+    return {**target.asked(export), "connection": initiator.asked(export)}
 
 
 def remove(context: Context, export: Export) -> tuple[list[Argv], str]:

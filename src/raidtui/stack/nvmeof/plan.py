@@ -17,7 +17,7 @@ from raidtui.model.plan import Argv, Names
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
 from raidtui.stack.exports import LOOPBACK, port_of
-from raidtui.stack.layer import Counts, Draft, Parts, Planned, PlannedTarget
+from raidtui.stack.layer import Counts, Draft, Parts, Planned, all_at_once
 from raidtui.stack.nvmeof import target
 from raidtui.stack.nvmeof.spec import DEFAULT_IN_CAPSULE_BYTES, DEFAULT_QUEUE_SIZE, Export, Namespace, NvmeofSpec
 
@@ -118,9 +118,7 @@ def plan(spec: NvmeofSpec, parts: Parts, names: Names, policy: Policy) -> Planne
         Draft("nvmeof.verify", "Read the export and the connection back", export, seconds=0.5),
     )  # fmt: skip
     teardown = Draft("nvmeof.remove", "Disconnect, and remove the export", export, undo, seconds=2.0)
-    measured = PlannedTarget(tuple(one.ref for one in offers), tuple(one.path for one in offers),
-                             min(one.size_bytes for one in offers))  # fmt: skip
-    return Planned(steps, (teardown,), (measured,), offers)
+    return Planned(steps, (teardown,), (all_at_once(offers),), offers)
 
 
 def _in_capsule_bytes(spec: NvmeofSpec) -> int | None:

@@ -19,7 +19,7 @@ from raidtui.model.units import size_text
 from raidtui.stack import gpt
 from raidtui.stack.amplification import Spread, Writes, copies
 from raidtui.stack.gpt import MIB
-from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, PlannedTarget, Shape, Shared, layers_below
+from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, Shape, Shared, all_at_once, layers_below
 from raidtui.stack.partition.spec import DiskTable, Partitions, PartitionSpec, PlannedPart, part_path
 from raidtui.stack.tuning.spec import TUNING_TWICE
 
@@ -162,7 +162,7 @@ def plan_together(shared: Sequence[Shared[PartitionSpec]], names: Names, policy:
     )  # fmt: skip
     remove = Draft("partition.remove", f"Remove the partitions of {plural(len(disks), 'disk')}", made, undo,
                    writes_bytes=len(made.tables) * 2 * MIB, seconds=1.0 + 0.5 * len(made.tables))  # fmt: skip
-    planned = [Planned((), (), (_target(found),), tuple(found)) for found in offers]
+    planned = [Planned((), (), (all_at_once(found),), tuple(found)) for found in offers]
     planned[0] = planned[0]._replace(build=steps, teardown=(remove,))
     return planned
 
@@ -170,11 +170,6 @@ def plan_together(shared: Sequence[Shared[PartitionSpec]], names: Names, policy:
 def _next_ref(ref: str) -> str:
     before, _, number = ref.rpartition("p")
     return f"{before}p{int(number) + 1}"
-
-
-def _target(found: Sequence[Part]) -> PlannedTarget:
-    refs, paths = tuple(part.ref for part in found), tuple(part.path for part in found)
-    return PlannedTarget(refs, paths, min(part.size_bytes for part in found))
 
 
 def _misfits(one: Shared[PartitionSpec], disk: Part, start: int, length: int) -> Iterator[Problem]:
