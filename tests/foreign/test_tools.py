@@ -12,13 +12,19 @@ Samples are in tests/data/imports/tools, with made-up numbers in the tools' own 
 - vdbench: consoles and `totals.html` of 5.04.06 and 5.04.07.
 - iostat -h: outputs of sysstat 12, with a point and with a comma.
 - HCIBench: the script of its source that writes the results of vdbench.
+
+With the numbers that were measured, cut to what tests need:
+
+- sysbench-1.1: two outputs of 1.1.0-df89d34 in a page "sysbench system" of 2024-05-20.
+- vdbench-flatfile: `output/flatfile.html` of github.com/tiger7z/vdbench_for_mac_m1; -files: of github.com/hero0906/jiaoben.
+- hcibench-fio-res: two of the results of fio in a page "Curve", an example of curve testing with HCIBench.
 """
 
 from pathlib import Path
 
 import pytest
 
-from raidtui.foreign.documents import reader_of, readers_of
+from raidtui.foreign.documents import READERS, read_numbers, reader_of, readers_of
 from raidtui.foreign.imported import extract_of
 from raidtui.foreign.lint import lint
 from raidtui.foreign.sources import Source
@@ -30,7 +36,8 @@ KINDS = {
     "sysbench-0.4.txt": "sysbench", "elbencho-3.csv": "elbencho", "iperf3.json": "iperf3", "vdbench.txt": "vdbench",
     "zpool-iostat.txt": "zpool-iostat", "zpool-iostat-vl.txt": "zpool-iostat", "zpool-iostat-Hp.txt": "zpool-iostat",
     "zpool-iostat-Hpl.txt": "zpool-iostat", "iostat-h.txt": "iostat", "iostat-hx.txt": "iostat",
-    "hcibench-vdbench-res.txt": "hcibench",
+    "hcibench-vdbench-res.txt": "hcibench", "hcibench-fio-res.txt": "hcibench", "sysbench-1.1.txt": "sysbench",
+    "vdbench-flatfile.html": "vdbench", "vdbench-flatfile-files.html": "vdbench",
 }  # fmt: skip
 
 
@@ -71,6 +78,17 @@ def test_a_csv_without_units_is_refused_in_words_and_no_layout_is_made_of_it():
         read("phoronix.csv", PHORONIX)
     assert caught.value.problems[0].place == "phoronix.csv"
     assert [reader.name for reader in readers_of(Source("p.csv", PHORONIX.encode()))] == ["openbenchmarking"]
+
+
+def test_the_list_of_known_kinds_has_exactly_those_that_are_read():
+    with pytest.raises(ProblemError) as unknown:
+        read_numbers(Source("poem.txt", b"shall I compare thee"))
+    remedy = unknown.value.problems[0].remedy
+    listed = remedy.removeprefix("Known: results and tables of raidtui, and ").partition(".")[0].split(", ")
+    assert set(listed) == (set(READERS) - {"fio-job", "raidtui", "openbenchmarking"})
+    with pytest.raises(ProblemError) as unknown:
+        reader_of([Source("poem.txt", b"shall I compare thee")])
+    assert "openbenchmarking" not in unknown.value.problems[0].remedy
 
 
 def test_there_is_a_sample_of_each():
@@ -206,11 +224,64 @@ def test_hcibench_counts_mebibytes():
     }  # fmt: skip
 
 
+def test_hcibench_with_fio_has_operations_and_latencies_but_no_exact_megabytes():
+    table = read("hcibench-fio-res.txt")
+    assert of(table, "hcibench-fio-res", "job0 16 VMs") == {
+        ("iops", "", ""): (26833.38, "IOPS"), ("latency", "write", "mean"): (11.28, "ms"),
+    }  # fmt: skip
+    assert of(table, "hcibench-fio-res", "job0 16 VMs #2")["iops", "", ""] == (5440.17, "IOPS")
+    assert "cuts THROUGHPUT of fio to whole MB/s" in table.notes[0]
+
+
+def test_sysbench_1_1_has_its_rates_in_one_line():
+    table = read("sysbench-1.1.txt")
+    assert of(table, "sysbench-1", "sysbench rndrw 10K 4 threads fsync 200") == {
+        ("iops", "read", ""): (9159.58, "IOPS"), ("iops", "write", ""): (6109.47, "IOPS"),
+        ("bandwidth", "read", ""): (89.45, "MiB/s"), ("bandwidth", "write", ""): (59.66, "MiB/s"),
+    }  # fmt: skip
+    assert of(table, "sysbench-1", "sysbench rndrd 10K 4 threads") == {
+        ("iops", "read", ""): (30524.83, "IOPS"), ("bandwidth", "read", ""): (298.09, "MiB/s"),
+        ("latency", "", "mean"): (0.13, "ms"),
+    }  # fmt: skip
+
+
+def test_a_flatfile_of_vdbench_has_a_workload_for_each_run():
+    table = read("vdbench-flatfile.html")
+    assert of(table, "vdbench-flatfile", "rd1") == {
+        ("iops", "", ""): (105.25, "IOPS"), ("bandwidth", "", ""): (0.1028, "MiB/s"),
+        ("latency", "", "mean"): (0.026, "ms"),
+        ("latency", "read", "mean"): (0.0152, "ms"), ("latency", "write", "mean"): (0.0372, "ms"),
+    }  # fmt: skip
+    asked = table.workloads["rd1"]
+    assert (asked.pattern, asked.block_bytes, asked.read_percent) == ("mixed", 1024, 51.07)
+    assert list(table.workloads) == ["rd1"]  # nothing was counted of SD_format
+
+
+def test_a_flatfile_of_files_has_reads_and_writes_apart():
+    table = read("vdbench-flatfile-files.html")
+    assert of(table, "vdbench-flatfile-files", "rd1") == {
+        ("latency", "read", "mean"): (0.0801, "ms"), ("iops", "read", ""): (11471.3, "IOPS"),
+        ("bandwidth", "read", ""): (44.8098, "MiB/s"),
+    }  # fmt: skip
+    assert of(table, "vdbench-flatfile-files", "format_for_rd1")["iops", "write", ""] == (400, "IOPS")
+
+
+def test_runs_of_one_name_in_a_flatfile_are_told_apart_by_what_was_varied():
+    text = text_of("vdbench-flatfile.html")
+    again = text.splitlines()[-1].replace(" 1024 8 50 ", " 1024 16 50 ")
+    table = read("vdbench-flatfile.html", f"{text}{again}\n")
+    assert list(table.workloads) == ["rd1 threads=8", "rd1 threads=16"]
+
+
 @pytest.mark.parametrize(("name", "end", "words"), [
     ("crystaldiskmark-8.txt", "RND    4KiB (Q=  1, T= 1):    84.5", "the line of a test is not whole"),
     ("crystaldiskmark-8.txt", "[Write]", "the report is not whole: it has 4 tests of Read"),
     ("kdiskmark-3.txt", "Sequential   1 MiB (Q=  1, T= 1):   428.851", "the line of a test is not whole"),
-    ("sysbench-1.0.txt", "Latency (ms):", "has no end: 'Threads fairness' is missing"),
+    ("sysbench-1.0.txt", "Latency (ms):", "has no end: 'Threads fairness' (in 1.1 the sum of latencies) is missing"),
+    ("sysbench-1.1.txt", "Latency (ms):", "has no end: 'Threads fairness' (in 1.1 the sum of latencies) is missing"),
+    ("vdbench-flatfile.html", "0 100 0.0391 n/a 1 n/a 0.0027", "the row has 22 columns, its heading 34"),
+    ("vdbench-flatfile.html", "21:16:15.033", "run rd1 has no line of averages"),
+    ("hcibench-fio-res.txt", "W_LATENCY     = 0.71", "the result that begins here has no end"),
     ("elbencho-3.csv", "19148,19673", "the row has 24 cells, its headings 37"),
     ("iperf3.json", '"sum_sent"', ""),
     ("zpool-iostat-vl.txt", "623  7.98M   30ms", "the row has 5 columns, its heading 17"),

@@ -11,7 +11,7 @@ from raidtui.base.files import write_atomic
 from raidtui.base.text import clean
 from raidtui.cli.screen import json_text
 from raidtui.foreign.columns import column_mapping
-from raidtui.foreign.documents import READERS, reader_of
+from raidtui.foreign.documents import READ, READERS, reader_of
 from raidtui.foreign.sources import Source
 from raidtui.front.files import check_output, read_bytes
 from raidtui.model.problem import fail
@@ -19,7 +19,7 @@ from raidtui.model.refusals import IMPORT_UNKNOWN
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    kinds = "; ".join(f"{reader.name}: {reader.title}" for reader in READERS.values())
+    kinds = "; ".join(f"{name}: {READERS[name].title}" for name in READ)
     parser.add_argument(
         "files",
         metavar="[KIND] FILE",

@@ -56,7 +56,7 @@ def read_table(source: Source) -> Table:
     if not claiming:
         with named(source.name):
             why = _unknown(source)
-        names = ", ".join(name for name, reader in READERS.items() if isinstance(reader, TableReader))
+        names = ", ".join(name for name in READ if isinstance(READERS[name], TableReader))
         raise fail(IMPORT_UNKNOWN, why, place=short_name(source.name),
                    remedy=f"Known: results and tables of raidtui, and {names}. The cells of a plain table stand between "
                    "commas, semicolons, tabs or bars, not between spaces.")  # fmt: skip
@@ -136,6 +136,8 @@ READERS: Final = MappingProxyType[str, Reader](
     )}
 )
 """Readers by the word that names them on the command line. A new kind of file is a reader and an entry here."""
+READ: Final = tuple(name for name, reader in READERS.items() if not (isinstance(reader, TableReader) and reader.refuses))
+"""Kinds that are read."""
 
 
 def readers_of(source: Source) -> list[Reader]:
@@ -158,7 +160,7 @@ def reader_of(sources: Sequence[Source]) -> Reader:
         claimed = {reader.name: reader for reader in readers_of(source)}
         if not claimed:
             raise fail(IMPORT_UNKNOWN, "the kind of this file was not recognised", place=clean(source.name),
-                       remedy=f"Name it: {', '.join(READERS)}.")  # fmt: skip
+                       remedy=f"Name it: {', '.join(READ)}.")  # fmt: skip
         found |= claimed
     if len(found) > 1:
         several = f"these are of several kinds: {', '.join(sorted(found))}"

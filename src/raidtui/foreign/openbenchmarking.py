@@ -28,4 +28,5 @@ def add(making: Building, text: str, name: str) -> NoReturn:
     )
 
 
-OPENBENCHMARKING = TableReader("openbenchmarking", "a CSV of the Phoronix Test Suite: refused, it has no units", sniff, add)
+OPENBENCHMARKING = TableReader("openbenchmarking", "a CSV of the Phoronix Test Suite: refused, it has no units", sniff, add,
+                               refuses=True)  # fmt: skip

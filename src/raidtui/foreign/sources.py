@@ -88,6 +88,8 @@ class TableReader(NamedTuple):
     add: Callable[[Building, str, str], None]
     """Adds what a text says to the table; gets the file's name, for places. Raises ProblemError."""
     kind: Literal["published", "printed"] = "printed"
+    refuses: bool = False
+    """Recognise the files of this kind only to say why they cannot be read."""
 
     def claims(self, source: Source) -> bool:
         """Return True if the file looks like this kind."""

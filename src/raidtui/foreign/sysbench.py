@@ -1,4 +1,7 @@
-"""Output of `sysbench fileio run`, versions 0.4 to 1.0. Its MiB are 2²⁰ bytes; so are the Mb of 0.4."""
+"""Output of `sysbench fileio run`, versions 0.4 to 1.1. Its MiB are 2²⁰ bytes; so are the Mb of 0.4.
+
+A test of 1.1 ends with the sum of its latencies, one of older versions with its execution times.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,12 @@ _RATES: Final = {
     "write bandwidth": re.compile(rf"\s*written, MiB/s:\s+{_NUMBER}\s*"),
     "latency": re.compile(rf"\s*avg:\s+{_NUMBER}(?:ms)?\s*"),
 }  # fmt: skip
+_NEWER_RATE: Final = re.compile(rf"\s*(read|write): +IOPS={_NUMBER} {_NUMBER} MiB/s \({_NUMBER} MB/s\)\s*")
+_NEWER_FSYNCS: Final = re.compile(rf"\s*fsync: IOPS={_NUMBER}\s*")
+_SUM: Final = re.compile(rf"\s*sum:\s+{_NUMBER}\s*")
 _OLDER_RATE: Final = re.compile(r"\s*Read .*Total transferred .*\((\d{1,30}(?:\.\d{1,30})?)([KMG])b/sec\)\s*")
 _OLDER_OPERATIONS: Final = re.compile(r"\s*(\d{1,30}(?:\.\d{1,30})?) Requests/sec executed\s*")
+
 
 def sniff(text: str) -> bool:
     return any(map(_MODE.fullmatch, text.splitlines()[:2000])) and "Number of threads:" in text
@@ -40,7 +47,7 @@ def add(making: Building, text: str, name: str) -> None:
     layout = making.layout(stem(name))
     run: dict[str, tuple[str, str]] = {}
     options: dict[str, str] = {}
-    begun = 0
+    begun, newer = 0, False
     for number, line in enumerate(lines_of(text, name), 1):
         place = f"{name}:{number}"
         if _FACTS["threads"].fullmatch(line):
@@ -53,10 +60,11 @@ def add(making: Building, text: str, name: str) -> None:
         if (mode := _MODE.fullmatch(line)) is not None:
             if begun:
                 raise _cut(name, begun)
-            options["mode"], begun = mode[1], number
+            options["mode"], begun, newer = mode[1], number, False
         if begun:
             _collect(run, line, place)
-        if begun and line.lstrip().startswith("execution time (avg/stddev):"):
+        newer = newer or _NEWER_FSYNCS.fullmatch(line) is not None
+        if begun and (line.lstrip().startswith("execution time (avg/stddev):") or (newer and _SUM.fullmatch(line))):
             _finish(making, layout, options, run, f"{name}:{begun}")
             begun = 0
     if begun:
@@ -64,7 +72,7 @@ def add(making: Building, text: str, name: str) -> None:
 
 
 def _cut(name: str, line: int) -> ProblemError:
-    message = "the test that begins here has no end: 'Threads fairness' is missing"
+    message = "the test that begins here has no end: 'Threads fairness' (in 1.1 the sum of latencies) is missing"
     return unreadable(f"{name}:{line}", message, "Run it again.")
 
 
@@ -72,6 +80,10 @@ def _collect(run: dict[str, tuple[str, str]], line: str, place: str) -> None:
     for word, pattern in _RATES.items():
         if (match := pattern.fullmatch(line)) is not None:
             run.setdefault(word, (match[1], place))
+    if (rate := _NEWER_RATE.fullmatch(line)) is not None:
+        run[f"{rate[1]} iops"], run[f"{rate[1]} bandwidth"] = (rate[2], place), (rate[3], place)
+    if (fsyncs := _NEWER_FSYNCS.fullmatch(line)) is not None:
+        run["fsyncs"] = fsyncs[1], place
     if (older := _OLDER_RATE.fullmatch(line)) is not None:
         run[f"all bandwidth {older[2]}iB/s"] = older[1], place
     if (operations := _OLDER_OPERATIONS.fullmatch(line)) is not None:

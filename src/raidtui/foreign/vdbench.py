@@ -1,6 +1,6 @@
 """Summaries of vdbench for raw I/O: its console, `summary.html` and `totals.html`. The line `avg_` of each run counts.
 
-Its MB are 1024² bytes, as its heading says. Runs of file systems (`fwd`) have another format, which is not read.
+Its MB are 1024² bytes, as its heading says. Of runs of file systems (`fwd`) only `flatfile.html` is read.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Final
 
 from raidtui.foreign.labels import size_bytes
 from raidtui.foreign.sources import Building, TableReader, lines_of, stem, unreadable
+from raidtui.foreign.vdbench_flatfile import add_flatfile, sniff_flatfile
 from raidtui.model.problem import ProblemError
 from raidtui.model.table import Asked, Pattern
 
@@ -22,11 +23,19 @@ _RATE, _MB, _BYTES, _READ, _RESPONSE = range(5)
 
 
 def sniff(text: str) -> bool:
+    return _sniff_summary(text) or sniff_flatfile(text)
+
+
+def add(making: Building, text: str, name: str) -> None:
+    (add_flatfile if sniff_flatfile(text) else _add_summary)(making, text, name)
+
+
+def _sniff_summary(text: str) -> bool:
     lines = [_TAGS.sub("", line) for line in text.splitlines()[:3000]]
     return any(map(_NAMES.fullmatch, lines)) and any(map(_UNITS.fullmatch, lines))
 
 
-def add(making: Building, text: str, name: str) -> None:
+def _add_summary(making: Building, text: str, name: str) -> None:
     layout = making.layout(stem(name))
     run, begun, unit, above = "", 0, "", ""
     names: tuple[str, ...] = ()
@@ -81,4 +90,4 @@ def _average(
                            statistic="mean")  # fmt: skip
 
 
-VDBENCH = TableReader("vdbench", "a summary of vdbench, as a table", sniff, add)
+VDBENCH = TableReader("vdbench", "a summary or flatfile of vdbench, as a table", sniff, add)
