@@ -112,11 +112,16 @@ def test_shipped_tables_and_kept_runs_of_nearly_this_name_are_named(engine, tmp_
     assert "Did you mean mine.csv?" in engine.run("show", "mime.csv").err
 
 
-def test_show_says_what_reads_a_table(engine, right):
-    said = engine.run("show", right)
-    assert said.code == 2
-    assert "[not-a-result]" in said.err
-    assert "`raidtuicompare`" in "".join(said.err.split())
+def test_show_of_a_published_table_names_the_article_and_its_tables(engine, right):
+    said = engine.run("show", "habr-753322")
+    assert said.code == 0
+    assert "Software NVMe RAIDs of mdadm" in said.out
+    assert "Published: https://habr.com/ru/articles/753322/" in said.out
+    assert "Сводная таблица по дискам в системе: 42 numbers" in said.out
+    assert json.loads(engine.run("show", "--json", "habr-753322").out)["run"] == "habr-753322"
+    compared = " ".join(engine.run("compare", "habr-753322").out.split())
+    assert "31 tables of it: 'Сводная таблица по дискам в системе', 'MDADM: RAID 0'" in compared
+    assert "Source: a plain table (CSV, tabs, Markdown)" in engine.run("show", right).out
 
 
 def test_what_was_not_understood_is_said_beside_the_findings(engine, tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from raidtui.foreign.captions import unit_said
+from raidtui.foreign.captions import captions_of, unit_said
 from raidtui.foreign.documents import reader_of
 from raidtui.foreign.imported import extract_of
 from raidtui.foreign.sources import Source
@@ -105,3 +105,18 @@ def test_bytes_beside_rates_are_a_block_size_and_never_a_layout():
     assert {asked.block_bytes for asked in table.workloads.values()} == {4096, 65536}
     table = read("layout,test,bytes,IOPS\nraid0,read,40967,100\nraid5,read,40968,90\n", "t.csv")
     assert list(table.layouts) == ["raid0", "raid5"]
+
+
+def test_a_table_has_the_caption_above_it_or_its_heading():
+    text = f"# Disks\n\n## Throughput (MB/s)\n\n{ROWS}\n{ROWS.replace('randread', 'randwrite')}\n"
+    text += f"**Table 3: all in MB/s**\n\n{ROWS.replace('randread', 'read')}\n# unit: MB/s\n"
+    captions = [(one.text, one.figures) for one in captions_of(read(text))]
+    assert captions == [("Throughput (MB/s)", 2), ("Throughput (MB/s), table 2", 2), ("Table 3: all in MB/s", 2)]
+    assert captions_of(read(f"# title: Disks\n# source: https://example.org/\n# unit: IOPS\n\n{ROWS}")) == []
+
+
+def test_a_publication_is_said_with_its_tables():
+    text = f"# title: Disks\n# source: https://example.org/disks\n\n## Throughput (MB/s)\n\n{ROWS}"
+    assert extract_of(read(text)).notes[:2] == (
+        "published as 'Disks', https://example.org/disks", "1 table of it: 'Throughput (MB/s)'",
+    )  # fmt: skip

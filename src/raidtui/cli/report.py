@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from raidtui.base.text import clean, plural
 from raidtui.cli.screen import indented, table, text
+from raidtui.foreign.captions import captions_of, publication
 from raidtui.front.phrases import mark_words, pairs, places, ranking_line
 from raidtui.model.result import Built, Cell, Machine, Ranked, Result, marks_of
+from raidtui.model.table import Table
 from raidtui.model.units import duration_text, size_text
 from raidtui.results import cores
 from raidtui.results.comparison import Comparison
@@ -60,6 +62,25 @@ def show_result(result: Result, comparison: Comparison, out: Console) -> None:
         out.print(indented(cores.ABOUT, 2))
     _heading("Cells", out)
     _cells(result, out)
+
+
+def show_table(shown: Table, comparison: Comparison, out: Console) -> None:
+    """Print where the numbers of a table are from, its tables there, and its numbers as a comparison."""
+    out.print(text(f"{shown.name}: {shown.title}" if shown.title else shown.name, "bold"))
+    words = list(filter(None, (shown.source, shown.date, shown.host and f"on {shown.host}")))
+    out.print(indented(f"{'Published' if shown.title or '://' in shown.source else 'Source'}: {', '.join(words)}", 2))
+    layouts, workloads = plural(len(shown.layouts), "layout"), plural(len(shown.workloads), "workload")
+    out.print(indented(f"{plural(len(shown.figures), 'number')} of {layouts} under {workloads}", 2))
+    said = tuple(publication(shown))
+    for note in comparison.notes:
+        if not note.endswith(said):
+            out.print(indented(note, 2, "⚠", "bold yellow"))
+    if captions := captions_of(shown):
+        _heading("Tables of the publication", out)
+        for caption in captions:
+            out.print(indented(f"{caption.text}: {plural(caption.figures, 'number')} ({caption.place})", 2))
+    _heading("Comparison", out)
+    show_comparison(comparison, out)
 
 
 def _heading(words: str, out: Console) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from raidtui.base.files import is_there
 from raidtui.base.text import clean, named, plural
-from raidtui.cli.report import show_comparison, show_result
+from raidtui.cli.report import show_comparison, show_result, show_table
 from raidtui.cli.screen import connect, console, print_json, table, text
 from raidtui.foreign.documents import read_numbers
 from raidtui.foreign.imported import aligned, extract_of
@@ -24,6 +24,7 @@ from raidtui.model.convert import plain
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.refusals import BAD_CONDITION, FILE, NO_TERMINAL, OUTPUT, UNKNOWN_NAME
 from raidtui.model.result import Ranked, Result
+from raidtui.model.table import Table
 from raidtui.results.charts import CHARTS
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.comparison import Comparison, without_cells
@@ -145,19 +146,22 @@ def _show(args: Namespace, shown: list[Known], count: int) -> None:
 
 
 def add_show_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("result", metavar="RESULT", help="a result file, - for stdin, or the name of a run")
+    parser.add_argument("result", metavar="RESULT", help="a result, a table, - for stdin, or the name of a run")
     parser.add_argument("--baseline", default="", metavar="NAME", help="the layout that others are compared with")
     parser.add_argument("--json", action="store_true", help="the comparison as JSON")
 
 
 def show_command(args: Namespace) -> int:
-    """Print summary, machine, disks, layouts and cells of a result."""
-    result = given_result(args, args.result)
-    comparison = compare(result, args.baseline)
+    """Print summary, machine, disks, layouts and cells of a result; of a table its publication and its numbers."""
+    result = read_numbers(Source(args.result, given_data(args, args.result)))
+    comparison = compare(result if isinstance(result, Result) else extract_of(result), args.baseline)
     check_baseline(comparison, args.baseline)
     if args.json:
-        ranking = {"ranking": plain(result.ranking)} if result.ranking else {}
-        print_json({"schema": SCHEMA, "run": result.run, **plain(without_cells(comparison)), **ranking})
+        ranking = {"ranking": plain(result.ranking)} if isinstance(result, Result) and result.ranking else {}
+        run = result.run if isinstance(result, Result) else result.name
+        print_json({"schema": SCHEMA, "run": run, **plain(without_cells(comparison)), **ranking})
+    elif isinstance(result, Table):
+        show_table(result, comparison, console(args))
     else:
         show_result(result, comparison, console(args))
     return 0

@@ -59,10 +59,11 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table of a text, and the unit that the headings and sentences above it say."""
+    """A table of a text, and the unit and caption that the headings and sentences above it say."""
 
     rows: list[Row]
     unit: str
+    caption: str = ""
 
 
 def blocks(lines: list[str], name: str) -> tuple[list[Table], list[Directive]]:
@@ -71,7 +72,7 @@ def blocks(lines: list[str], name: str) -> tuple[list[Table], list[Directive]]:
     if (rows := sum(delimiter in line for line in lines)) > MAX_ROWS:
         raise unreadable(name, f"it has {rows} rows; at most {MAX_ROWS} are read", "Split it, or leave samples out.")
     found: list[list[Row]] = [[]]
-    units: list[str] = []
+    above: list[tuple[str, str]] = []
     directives: list[Directive] = []
     captions = Captions()
     for number, line in enumerate(lines, 1):
@@ -92,7 +93,8 @@ def blocks(lines: list[str], name: str) -> tuple[list[Table], list[Directive]]:
             captions.say(line)
             cells = ("",)
         if any(cells):
-            units += [captions.unit()] * (not found[-1])
+            if not found[-1]:
+                above.append((captions.unit(), captions.caption(headings=delimiter == "|")))
             found[-1].append(Row(number, cells))
         elif found[-1]:
             found.append([])
@@ -100,7 +102,7 @@ def blocks(lines: list[str], name: str) -> tuple[list[Table], list[Directive]]:
     numbers = [match.group(1).strip() for text in texts if (match := _CELL.fullmatch(text.strip()))]
     if any(map(_COMMA.fullmatch, numbers)) and not any(map(_POINT.fullmatch, numbers)):
         found = [[row._replace(cells=tuple(map(_with_decimal_point, row.cells))) for row in block] for block in found]
-    return [Table(block, unit) for block, unit in zip(filter(None, found), units, strict=True)], directives
+    return [Table(block, *said) for block, said in zip(filter(None, found), above, strict=True)], directives
 
 
 def even(block: Sequence[Row], name: str, note: Callable[[str], None]) -> list[Row]:

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from raidtui.base.text import named
+from raidtui.foreign.captions import OWN_RUN, publication
 from raidtui.foreign.fio_reports import asked_of
 from raidtui.foreign.labels import Said, read_command, read_label
 from raidtui.foreign.lint.figures import factor, layout_label
@@ -41,15 +42,9 @@ def extract_of(table: Table) -> Extract:
         run=table.name, points=tuple(known), scenario=table.name, title=table.title or table.source, host=table.host,
         started=table.date, layouts={key: {} for key in table.layouts},
         workloads={key: f"{table.name}: {key}" for key in dict.fromkeys(point.workload for point in known)},
-        facts={"server": table.host} if table.host else {}, imported=True, notes=(*_published(table), *table.notes, *notes),
+        facts={"server": table.host} if table.host else {}, imported=True,
+        notes=(*publication(table), *table.notes, *notes),
     )  # fmt: skip
-
-
-def _published(table: Table) -> tuple[str, ...]:
-    """The publication that a table is from, where it says one: its title and address."""
-    if table.kind != "published" or "://" not in table.source:
-        return ()
-    return (f"published as {table.title!r}, {table.source}" if table.title else f"published at {table.source}",)
 
 
 def aligned(extracts: Sequence[Extract], tables: Mapping[int, Table]) -> list[Extract]:
@@ -220,7 +215,7 @@ def table_of_result(result: Result) -> Table:
                              direction=name, round=max(1, cell.round))  # fmt: skip
                 figures += [one, msgspec.structs.replace(one, metric="bandwidth", value=flow.bytes_per_s, unit="B/s")]
     return Table(
-        schema=TABLE_SCHEMA, name=result.run, title=str(result.scenario.get("title", ""))[:400], source="a run of raidtui",
+        schema=TABLE_SCHEMA, name=result.run, title=str(result.scenario.get("title", ""))[:400], source=OWN_RUN,
         date=result.started, host=result.machine.host, layouts=layouts, workloads=workloads, figures=tuple(figures),
     )  # fmt: skip
 

@@ -48,7 +48,7 @@ from raidtui.foreign.headings import Heading, Role, rate_unit, read_heading
 from raidtui.foreign.lint.figures import likes
 from raidtui.foreign.same_cell import telling_apart, undecided, unread_words
 from raidtui.foreign.shares import owner_and_baseline, settled, workload_of_share
-from raidtui.foreign.sources import Building, TableReader, lines_of, stem, unreadable
+from raidtui.foreign.sources import MAX_CAPTIONS, Building, TableReader, lines_of, stem, unreadable
 from raidtui.foreign.statistic_words import kind_alone, kind_of, without_means
 from raidtui.model.problem import ProblemError
 from raidtui.model.table import TIME_UNITS, UNITS_OF, Subject
@@ -90,7 +90,9 @@ def add(making: Building, text: str, name: str) -> None:
     mapping |= {heading: role for role, heading in making.mapping}
     refuse_unmatched([table.rows for table in found], directives, making.mapping, name)
     layouts_before, before = set(making.layouts), len(making.figures)
-    for index, (block, unit) in enumerate(found):
+    for index, (block, unit, caption) in enumerate(found):
+        if caption and len(making.captions) < MAX_CAPTIONS:
+            making.captions[f"{name}:{block[0].line}"] = caption
         above = found[index - 1].rows if index else []
         if above and len(block[0].cells) == len(above[0].cells) and any(map(read_cell, block[0].cells[1:])):
             block.insert(0, above[0])  # the table goes on behind a blank line

@@ -72,6 +72,7 @@ class Reader(Protocol):
 
 MAX_LINE: int = 20_000
 MAX_NOTES: int = 100
+MAX_CAPTIONS: int = 1000
 MAX_ROUND: int = 10**9
 SNIFFED_BYTES: int = 1 << 16
 _MAX_LABEL = 400
@@ -123,6 +124,8 @@ class Building:
         self.mapping: Sequence[tuple[str, str]] = ()
         self.head: dict[str, str] = {}
         self.notes: list[str] = []
+        self.captions: dict[str, str] = {}
+        """Captions of the source's tables by the place at which they begin."""
         self.layouts: dict[str, Subject] = {}
         self.workloads: dict[str, Asked] = {}
         self.figures: list[Figure] = []
@@ -210,6 +213,7 @@ class Building:
             schema=TABLE_SCHEMA, name=_label(self.head.get("name", PurePath(name).name.split(".")[0])) or "table",
             title=_label(self.head.get("title", "")), source=_label(self.head.get("source", source)), kind=self.kind,
             date=_label(self.head.get("date", "")), host=_label(self.head.get("host", "")), notes=tuple(self.notes),
+            captions={place[:_MAX_LABEL]: _label(text) for place, text in self.captions.items()},
             layouts={key: value for key, value in self.layouts.items() if key in used[0]},
             workloads={key: value for key, value in self.workloads.items() if key in used[1]},
             figures=tuple(self.figures), claims=tuple(self.claims),

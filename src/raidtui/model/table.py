@@ -137,6 +137,8 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     date: Label = ""
     host: Label = ""
     notes: tuple[Text, ...] = ()
+    captions: dict[Label, Label] = {}
+    """Tables of the source: the place at which each begins, and its caption or number."""
     layouts: dict[Key, Subject] = {}
     workloads: dict[Key, Asked] = {}
     figures: Annotated[tuple[Figure, ...], Meta(max_length=MAX_FIGURES)] = ()

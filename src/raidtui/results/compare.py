@@ -50,7 +50,7 @@ class _Draft:
                 self.typical[name] = typical(values)
 
 
-def compare(result: Result, baseline: str = "") -> Comparison:
+def compare(result: Result | Extract, baseline: str = "") -> Comparison:
     """The cells of a result as a table. `baseline` is a row's label; by default the first with a valid number above 0."""
     return compare_many((result,), baseline)
 
