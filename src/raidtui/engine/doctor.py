@@ -19,7 +19,9 @@ from raidtui.base.paths import state_folder
 from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.engine.machine import library_versions, tool_version
 from raidtui.engine.run.launch import has_systemd
+from raidtui.inventory.interfaces import interfaces, rdma_ports
 from raidtui.load.catalog import engines
+from raidtui.model.network import network_words
 from raidtui.model.packages import named_in, remedy_for, translated
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import Check, Checkup
@@ -42,7 +44,7 @@ def checkup() -> Checkup:
         *(_tool(tool) for engine in engines().values() for tool in engine.tools),
         *(check for layer in layers for check in (*map(_tool, layer.tools), *map(_module, layer.modules))),
         *(_modules(layer.title, layer.builder_modules) for layer in layers if layer.builder_modules),
-        _psutil(),
+        _psutil(), _network(),
         _builder(", ".join(f"{layer.title}s" for layer in layers if layer.built_by_blivet)),
     )  # fmt: skip
     distribution = _distribution()
@@ -133,6 +135,11 @@ def _psutil() -> Check:
         return Check("psutil", False, "not found: cells do not name what else ran", needed_for, remedy)
     ok = tuple(map(int, re.findall(r"\d+", version))) >= _PSUTIL
     return Check("psutil", ok, version, needed_for, "" if ok else f"At least {at_least} is needed: {remedy}")
+
+
+def _network() -> Check:
+    found = network_words(interfaces(), rdma_ports())
+    return Check("network", True, found or "no adapter", "exports, and what a cell's network carried")
 
 
 def _module(wanted: KernelModule) -> Check:

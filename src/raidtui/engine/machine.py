@@ -14,6 +14,7 @@ from raidtui.base.files import read_text
 from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.base.text import clean
 from raidtui.inventory import machine_id
+from raidtui.inventory.interfaces import interfaces, rdma_ports
 from raidtui.load.catalog import engines
 from raidtui.model.result import Machine
 from raidtui.stack.catalog import all_layers
@@ -35,6 +36,8 @@ def describe() -> Machine:
         mitigations=_mitigations(),
         tools={"raidtui": __version__, **tool_versions()},
         machine_id=machine_id(),
+        networks=interfaces(),
+        rdma=rdma_ports(),
     )
 
 

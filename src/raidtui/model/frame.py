@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from raidtui.model.network import NetRates, net_rates, read_net_counters
+
 SECTOR_BYTES = 512
 """Sector size of /proc/diskstats, independent of the device's block size."""
 
@@ -137,6 +139,9 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
     """Milliseconds of CPU that kernel threads used while they were watched, summed by name (`md127_raid5`, `others`)."""
     caches: dict[str, CacheState] = {}
     """States of caches by `arc`, `l2arc` (of all ZFS pools together), and kernel names of cached devices; always complete.
+    """
+    networks: dict[str, str] = {}
+    """Counters of network interfaces, loopback included, and RDMA ports by name; empty text for a gone one.
     """
 
 
@@ -323,6 +328,10 @@ class Frames:
         self.cpus: dict[str, str] = {}
         self.threads: dict[str, int] = {}
         """Like `Frame.threads`, but complete."""
+        self.networks: dict[str, str] = {}
+        """Like `Frame.networks`, but complete, and without those that are gone."""
+        self._networks_before: dict[str, str] = {}
+        """`networks` one frame earlier."""
         self.caches: Mapping[str, CacheState] = {}
         self._caches_before: Mapping[str, CacheState] = {}
         self._threads_before: dict[str, int] | None = None
@@ -350,6 +359,9 @@ class Frames:
             self.cpus.pop(name, None)
             self.temperatures_c.pop(name, None)
         self.temperatures_c.update(frame.temperatures_c)
+        self._networks_before = {} if frame.span_s is None else self.networks
+        networks = {**({} if frame.whole else self._networks_before), **frame.networks}
+        self.networks = {name: text for name, text in networks.items() if text} if frame.networks else networks
         self.at_s, self.span_s, self.md = frame.at_s, frame.span_s, frame.md
         self._caches_before, self.caches = {} if frame.span_s is None else self.caches, frame.caches
 
@@ -379,6 +391,14 @@ class Frames:
         if before is None or not span_s:
             return {}
         return {name: max(0.0, (ms - before.get(name, 0)) / (10 * span_s)) for name, ms in self.threads.items()}
+
+    def network_rates(self, name: str) -> NetRates | None:
+        """Return the rates of an interface since the previous frame; None when it is seen for the first time."""
+        before, after = self._networks_before.get(name), self.networks.get(name)
+        if before is None or after is None or self.span_s is None:
+            return None
+        a, b = read_net_counters(before), read_net_counters(after)
+        return None if a is None or b is None else net_rates(a, b, self.span_s)
 
     def hit_percent(self, cache: str) -> float | None:
         """Share of a cache's reads that it answered itself since the frame before; None where there were none."""

@@ -1,4 +1,4 @@
-"""Work of the server's processes during one cell, and the server's memory, swap and network."""
+"""Work of the server's processes during one cell, and the server's memory and swap."""
 
 from __future__ import annotations
 
@@ -76,17 +76,8 @@ def storage_cores(busy: float | None, host: HostCpu | None, seconds: float) -> f
     return max(0.0, busy - others_s / seconds - sum(one.cores for one in host.neighbours))
 
 
-class NetworkUse(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One network interface over one cell."""
-
-    received_bytes: int = 0
-    sent_bytes: int = 0
-    errors: int = 0
-    drops: int = 0
-
-
 class HostUse(HostCpu, frozen=True, omit_defaults=True):
-    """Work of the server's processes during one cell, and the server's memory, swap and network."""
+    """Work of the server's processes during one cell, and the server's memory and swap."""
 
     workload: WorkloadUse = WorkloadUse()
     beside_written_bytes: dict[str, int] = {}
@@ -99,5 +90,3 @@ class HostUse(HostCpu, frozen=True, omit_defaults=True):
     """At the cell's ends: memory that programs can have without swapping."""
     cpu_mhz: tuple[float, float] | None = None
     """Mean frequency of all cores at the cell's ends."""
-    networks: dict[str, NetworkUse] = {}
-    """Interfaces that moved or lost anything, except the loopback."""

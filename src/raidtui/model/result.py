@@ -12,6 +12,7 @@ from raidtui.model.frame import CacheState
 from raidtui.model.host import HostUse
 from raidtui.model.mark import Mark, gravest_first, of_weight
 from raidtui.model.measure import Sample, Summary
+from raidtui.model.network import Interface, NetworkUse, RdmaPort
 from raidtui.model.plan import Amplification, Argv, Options
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.statistics.ranking import Told
@@ -46,6 +47,9 @@ class Machine(msgspec.Struct, frozen=True, omit_defaults=True):
     """Hash of the server's /etc/machine-id, by which two results are known to be of one server; empty in older files."""
     simulated: bool = False
     """True if nothing was built or measured: disks, kernel and numbers are simulated."""
+    networks: tuple[Interface, ...] = ()
+    """Interfaces of network adapters, and those made of them; no loopback, no containers'. Empty in older files."""
+    rdma: tuple[RdmaPort, ...] = ()
 
 
 class DeviceUse(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -148,7 +152,9 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     samples, devices, CPU and write amplification to all passes.
     """
     host: HostUse | None = None
-    """The server's processes, memory and network during the cell; None without psutil, and in older files."""
+    """The server's processes and memory during the cell; None without psutil, and in older files."""
+    networks: dict[str, NetworkUse] = {}
+    """Network interfaces, loopback included, and RDMA ports that moved or lost anything, whoever used them."""
     sweep: Swept | None = None
     """Its place in a sweep; None for a workload that the scenario gives by itself, and in older files."""
 

@@ -12,11 +12,11 @@ import os
 import resource
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from raidtui.base.attention import descendants
-from raidtui.model.host import HostUse, NetworkUse, ProcessUse, WorkloadUse
+from raidtui.model.host import HostUse, ProcessUse, WorkloadUse
 from raidtui.watch.neighbours import Others
 from raidtui.watch.open_files import same_root_port
 from raidtui.watch.sampler import next_tick
@@ -132,7 +132,6 @@ class _Ends(NamedTuple):
     """Work of the children that ended (getrusage)."""
     own_io: Any
     swap: Any
-    networks: Mapping[str, Any]
     written: Mapping[str, int]
     """Bytes written to each disk of the run's controllers that is not the run's."""
     memory_available_bytes: int
@@ -196,7 +195,6 @@ class ProcessWatch:
             resource.getrusage(resource.RUSAGE_CHILDREN),
             psutil.Process().io_counters(),
             psutil.swap_memory(),
-            psutil.net_io_counters(pernic=True, nowrap=False),
             {name: disks[name].write_bytes for name in self._beside if name in disks},
             psutil.virtual_memory().available,
             _mhz(psutil),
@@ -233,7 +231,6 @@ class ProcessWatch:
             swap_used_bytes=after.swap.used,
             memory_available_bytes=(before.memory_available_bytes, after.memory_available_bytes),
             cpu_mhz=(before.cpu_mhz, after.cpu_mhz) if before.cpu_mhz and after.cpu_mhz else None,
-            networks=dict(_networks(before.networks, after.networks)),
         )
 
 
@@ -247,20 +244,6 @@ def _use_of(before: Any, after: Any, memory_max_bytes: int) -> ProcessUse:
         written_bytes=512 * (after.ru_oublock - before.ru_oublock),
         context_switches=after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw,
     )
-
-
-def _networks(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, NetworkUse]]:
-    """Yield the interfaces that moved, lost or spoiled anything."""
-    for name in sorted((before.keys() & after.keys()) - {"lo"}):
-        then, now = before[name], after[name]
-        use = NetworkUse(
-            received_bytes=max(0, now.bytes_recv - then.bytes_recv),
-            sent_bytes=max(0, now.bytes_sent - then.bytes_sent),
-            errors=max(0, now.errin + now.errout - then.errin - then.errout),
-            drops=max(0, now.dropin + now.dropout - then.dropin - then.dropout),
-        )
-        if use != NetworkUse():
-            yield name, use
 
 
 def _mhz(psutil: Any) -> float | None:

@@ -1,4 +1,4 @@
-"""The one sampler: every device's counters, every core's times and the watched arrays' sync, once per interval."""
+"""The one sampler: counters of all devices and interfaces, times of all cores, sync of the watched arrays."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Protocol
 from raidtui.base.files import read_int, read_text
 from raidtui.model.frame import Frame, MdState
 from raidtui.watch.caches import Caches
+from raidtui.watch.network import Network
 from raidtui.watch.table import cpu_table, disk_table
 from raidtui.watch.temperature import Thermometer
 from raidtui.watch.threads import Threads
@@ -55,6 +56,7 @@ class Sampler:
         caches: Caches | None = None,
         procfs: Path = Path("/proc"),
         sys_block: Path = Path("/sys/block"),
+        infiniband: Path = Path("/sys/class/infiniband"),
     ) -> None:
         """`sink` gets every frame, in order, in the thread that took it; it must not ask for one itself.
 
@@ -73,6 +75,7 @@ class Sampler:
         except OSError:
             self._disks.close()
             raise
+        self._network = Network(procfs, infiniband)
         self._last_s: float | None = None
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -106,6 +109,7 @@ class Sampler:
                 temperatures_c=self._thermometer.news() if self._thermometer else {},
                 threads=self._threads.news(whole=whole) if self._threads else {},
                 caches=self._caches.read() if self._caches else {},
+                networks=self._network.news(whole=whole or self._last_s is None),
             )
             self._last_s = at_s
             self._sink(frame)
@@ -140,7 +144,7 @@ class Sampler:
 
     def close(self) -> None:
         """Let go of the tables without another frame."""
-        for table in (self._disks, self._cpus):
+        for table in (self._disks, self._cpus, self._network):
             table.close()
         if self._threads:
             self._threads.close()

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from raidtui.model.frame import CacheState, DeviceRates, Flow, Frame, Frames
+from raidtui.model.network import NetRates, NetworkUse, no_traffic
 
 Column = list[float | None]
 """One value per frame of the cell (`Series.at_s`); None where it is not known or not defined."""
@@ -64,6 +65,8 @@ class Series(msgspec.Struct, frozen=True):
     """Caches with requests during the cell: hits and misses of the cell, sizes at its end."""
     busy: tuple[Busy, ...] = ()
     """Background work of arrays and caches during the cell, in the order in which it was first seen."""
+    networks: dict[str, NetworkUse] = {}
+    """Interfaces and RDMA ports that moved or lost anything."""
 
 
 class Busy(NamedTuple):
@@ -96,6 +99,9 @@ class SeriesFold:
         self._caches: tuple[Mapping[str, CacheState], Mapping[str, CacheState]] = ({}, {})
         """Counters in the first frame, and in the last."""
         self._busy: dict[tuple[str, str], Busy] = {}
+        self._networks: dict[str, list[NetRates | None]] = {}
+        """Those whose counters changed, from the first frame on."""
+        self._first_networks: frozenset[str] = frozenset()
 
     def add(self, frame: Frame) -> None:
         """Take the next frame. Those before the first whole one are passed over: a tick may come before the asked one."""
@@ -107,6 +113,7 @@ class SeriesFold:
         if self._began_s is None:
             self._began_s = frame.at_s
             self._caches = (frame.caches, frame.caches)
+            self._first_networks = frozenset(self._frames.networks)
         for device, action in _beside(frame):
             self._busy.setdefault((device, action), Busy(device, action, round(frame.at_s - self._began_s, 3)))
         if self._began_s == frame.at_s:
@@ -117,6 +124,14 @@ class SeriesFold:
         for name, rates in self._rates.items():
             rates.append(self._frames.rates(name))
         self._cores_used.append(self._frames.cores_used())
+        self._count_networks(frame)
+
+    def _count_networks(self, frame: Frame) -> None:
+        for name in frame.networks.keys() - self._networks.keys():
+            idle = name in self._first_networks
+            self._networks[name] = [no_traffic(span_s) if idle else None for span_s in self._span_s[:-1]]
+        for name, rates in self._networks.items():
+            rates.append(self._frames.network_rates(name))
 
     def series(self) -> Series:
         """Return the series taken so far. Devices that were never seen are left out."""
@@ -130,6 +145,7 @@ class SeriesFold:
             cores_used_mean=_mean(zip(self._cores_used, self._span_s, strict=True)),
             caches=dict(self._cache_uses()),
             busy=tuple(self._busy.values()),
+            networks={name: use for name in sorted(self._networks) if (use := _network_use(self._networks[name]))},
         )
 
     def _cache_uses(self) -> Iterator[tuple[str, CacheState]]:
@@ -167,6 +183,25 @@ class SeriesFold:
             util_max_percent=max((round(util, 2) for util, _ in utils if util is not None), default=None),
             temperature_max_c=self._temperature_max_c.get(name),
         )
+
+
+def _network_use(rates: list[NetRates | None]) -> NetworkUse | None:
+    """Return the sums of an interface, with its series if it moved noticeable data; None if it moved and lost nothing."""
+    known = [one for one in rates if one is not None]
+    counts = [sum(column) for column in zip(*(msgspec.structs.astuple(one.counted) for one in known), strict=True)]
+    if not any(counts):
+        return None
+    received_bytes, received, received_errors, received_drops, sent_bytes, sent, sent_errors, sent_drops = counts
+    use = NetworkUse(
+        received_bytes, sent_bytes, received, sent, received_errors, sent_errors, received_drops, sent_drops,
+        known_s=round(sum(one.span_s for one in known), 3),
+    )  # fmt: skip
+    if not use.noticeable:
+        return use
+    return msgspec.structs.replace(use, series={
+        "received_bytes_per_s": _rounded([None if one is None else one.received_bytes_per_s for one in rates], 0),
+        "sent_bytes_per_s": _rounded([None if one is None else one.sent_bytes_per_s for one in rates], 0),
+    })  # fmt: skip
 
 
 def narrow(frame: Frame, devices: Collection[str]) -> Frame:

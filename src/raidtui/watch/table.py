@@ -24,10 +24,11 @@ class Table:
     some cost: a table that has one is looked at row by row).
     """
 
-    def __init__(self, path: Path, row: re.Pattern[str], end: bytes | None = None) -> None:
-        """`end`: the table ends where this text begins. Raises OSError when the file cannot be opened."""
+    def __init__(self, path: Path, row: re.Pattern[str], end: bytes | None = None, skip: int = 0) -> None:
+        """`end`: the table ends where this text begins; `skip`: number of head lines. Raises OSError without the file."""
         self._row = row
         self._end = end
+        self._skip = skip
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._lines: list[str] = []
         self._heads: list[str] = []
@@ -78,7 +79,7 @@ class Table:
         if self._end is not None:
             text = text.partition(self._end)[0]
         lines = text.decode("utf-8", "backslashreplace").split("\n")
-        return lines[:-1] if not lines[-1] else lines
+        return lines[self._skip : -1] if not lines[-1] else lines[self._skip :]
 
 
 def disk_table(path: Path) -> Table:

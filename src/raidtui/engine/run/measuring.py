@@ -165,6 +165,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         cpu_cores_used=series.cores_used_mean,
         threads=dict(itertools.islice(busiest(before, after, spent[0]).items(), MOST_THREADS)),
         caches=series.caches,
+        networks=series.networks,
         write_amplification=_amplification(series, scene, target_names, args.kind, written),
         expected_write_amplification=plan.expected_write_amplification,
         data_disks=plan.data_disks,
