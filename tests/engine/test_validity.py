@@ -14,6 +14,7 @@ from raidtui.engine.validity.evidence import Evidence
 from raidtui.model.host import HostUse, Neighbour
 from raidtui.model.mark import WEIGHTS, Mark
 from raidtui.model.measure import Direction, Summary
+from raidtui.model.network import NetworkUse
 from raidtui.model.result import Cell, DeviceUse, Pass, Steady, marked, marks_of
 
 MIB = 1 << 20
@@ -160,3 +161,31 @@ def test_a_neighbour_is_named_with_its_figures() -> None:
 def test_swapping_is_marked(way: str) -> None:
     assert codes(on_host(**{way: 4096})) == ["swapped"]
     assert codes(on_host(swap_used_bytes=1 << 30)) == []
+
+
+def over_network(**facts: object) -> Evidence:
+    use = NetworkUse(**{"received_bytes": 40 * MIB, "sent_bytes": 400 * MIB, "known_s": 20.0, **facts})
+    return CLEAN._replace(cell=msgspec.structs.replace(CELL, networks={"eth0": use}))
+
+
+@pytest.mark.parametrize(
+    ("facts", "found"),
+    [
+        ({}, []),
+        ({"received_errors": 1}, ["network-errors"]),
+        ({"sent_errors": 1}, ["network-errors"]),
+        ({"received_drops": 20}, []),  # one a second: packets of other protocols
+        ({"received_drops": 15, "sent_drops": 6}, ["network-errors"]),
+        ({"received_errors": 9, "sent_bytes": 0, "received_bytes": 900}, []),  # the workload's data went elsewhere
+    ],
+)
+def test_packets_that_a_busy_interface_lost_are_marked(facts: dict[str, int], found: list[str]) -> None:
+    assert codes(over_network(**facts)) == found
+
+
+def test_lost_packets_are_told_with_their_direction() -> None:
+    (mark,) = marks(over_network(received_packets=1000, received_errors=3, received_drops=40, sent_packets=9, sent_drops=2))
+    assert (mark.weight, mark.about) == ("caution", "eth0")
+    assert mark.sentence == (
+        "network interface eth0: of 1000 packets received 3 with errors, 40 dropped; of 9 packets sent 2 dropped"
+    )

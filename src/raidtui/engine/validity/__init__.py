@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from raidtui.engine.validity import caches, data_path, hardware, host, incidents, steadiness
+from raidtui.engine.validity import caches, data_path, hardware, host, incidents, network, steadiness
 from raidtui.engine.validity.evidence import Check, Evidence, MarkKind
 from raidtui.model.mark import Mark, gravest_first
 from raidtui.model.refusals import UNCHECKED
@@ -24,6 +24,7 @@ CHECKS: Final = (
     Check("in_memory", host.find_swapping, (host.SWAPPED,)),
     Check("bytes_agree", data_path.find_byte_differences, (data_path.DISAGREE, data_path.UNKNOWN)),
     Check("clocks", incidents.find_clock_jumps, (incidents.SUSPENDED, incidents.JUMPED)),
+    Check("packets_arrive", network.find_lost_packets, (network.LOSSY,)),
     Check("cool", hardware.find_heat, (hardware.HOT,)),
     Check("members_alike", hardware.find_slow_members, (hardware.SLOW,)),
     Check("below_ceiling", caches.find_impossible_rates, (caches.LINK, caches.BASELINE)),
