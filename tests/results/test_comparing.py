@@ -37,7 +37,7 @@ def result(*cells, layouts=(), order=("a", "b"), loads=("w",)):
 def slim(found):
     """Return an extract without whole cells, as the index keeps it."""
     points = tuple(msgspec.structs.replace(one, cell=None) for one in found.points)
-    return msgspec.structs.replace(found, points=points, bare={}, cpus=0, disks=())
+    return msgspec.structs.replace(found, points=points, bare={}, cpus=0, disks=(), network_speeds={})
 
 
 def test_the_typical_round_and_the_share_of_the_baseline():

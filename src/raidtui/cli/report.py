@@ -9,10 +9,10 @@ from raidtui.base.text import clean, plural
 from raidtui.cli.screen import indented, table, text
 from raidtui.foreign.captions import captions_of, publication
 from raidtui.front.phrases import mark_words, pairs, places, ranking_line
+from raidtui.model.network import network_words
 from raidtui.model.result import Built, Cell, Machine, Ranked, Result, marks_of
 from raidtui.model.table import Table
 from raidtui.model.units import duration_text, size_text
-from raidtui.results import cores
 from raidtui.results.comparison import Comparison
 from raidtui.results.formats.text import table_lines
 from raidtui.results.lines import ABOUT, HEADS, TEXTS, TITLE, AccountLine, Footnotes, account_lines
@@ -27,6 +27,7 @@ from raidtui.results.rates import (
     ratio_text,
     unit_of,
 )
+from raidtui.results.resources import resource_tables
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,13 +54,14 @@ def show_result(result: Result, comparison: Comparison, out: Console) -> None:
     if lines := account_lines(comparison):
         _heading(TITLE, out)
         _where(lines, out)
-    if found := list(cores.core_lines(comparison)):
-        _heading(cores.TITLE, out)
-        listing = table(*map(str.upper, cores.HEADS), right=tuple(map(str.upper, cores.HEADS[2:])))
-        for cells in found:
+    for one in resource_tables(comparison):
+        _heading(one.title, out)
+        heads = [head.upper() for head in one.heads]
+        listing = table(*heads, right=tuple(heads[one.names :]))
+        for cells in one.rows:
             listing.add_row(*map(text, cells))
         out.print(listing)
-        out.print(indented(cores.ABOUT, 2))
+        out.print(indented(one.about, 2))
     _heading("Cells", out)
     _cells(result, out)
 
@@ -111,6 +113,8 @@ def _machine_lines(machine: Machine) -> list[str]:
     ]
     if machine.governor:
         lines.append(f"CPU governor {machine.governor}")
+    if network := network_words(machine.networks, machine.rdma):
+        lines.append(f"network: {clean(network, 400)}")
     if machine.tools:
         lines.append(", ".join(f"{tool} {version}" for tool, version in machine.tools.items()))
     return lines

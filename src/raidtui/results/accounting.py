@@ -5,6 +5,7 @@ Pure, over the extracts of one result or several: bare disks count for every lay
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
@@ -21,6 +22,8 @@ from raidtui.results.rates import directions
 _TOLERATED = 1.02
 _KEEPS_DATA = frozenset({"member", "backing", "target"})
 """Role of a disk if a file does not tell which disks keep the data."""
+_EXPORTS = frozenset({"nvmeof", "iscsi"})
+"""Layers behind which a network is."""
 
 
 class Rate(msgspec.Struct, frozen=True, gc=False):
@@ -147,7 +150,8 @@ def _account(
     rotating = frozenset(disk.id for disk in one.disks if disk.rotational)
     share = reached.bytes_per_s / bound.bytes_per_s if bound is not None and bound.bytes_per_s else None
     found = limiter(Evidence(
-        cell, data, aside, _span_s(cell), bare.moved(load, ids), links, rotating, one.cpus, share if together else None
+        cell, data, aside, _span_s(cell), bare.moved(load, ids), links, rotating, one.cpus, share if together else None,
+        one.network_speeds if is_exported(one.layouts.get(point.layout, {})) else None,
     ))  # fmt: skip
     return Account(
         *names, number, reached, found.words, found.sentence, (cell.id,), solo, together,
@@ -155,6 +159,11 @@ def _account(
         bound, share,
         cell.expected_write_amplification, cell.write_amplification,
     )  # fmt: skip
+
+
+def is_exported(layout: Mapping[str, str]) -> bool:
+    """Return True if a layer of the layout exports its devices; `layout`: its options by place (`nvmeof.transport`)."""
+    return any(_EXPORTS & set(re.split(r"[.\[]", place)) for place in layout)
 
 
 def _taken(cell: Cell) -> float | None:

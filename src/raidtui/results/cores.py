@@ -24,7 +24,7 @@ def cores_of(entry: Entry) -> float | None:
     return fmean(known) if known else None
 
 
-def core_lines(comparison: Comparison) -> Iterator[tuple[str, str, str, str]]:
+def core_lines(comparison: Comparison) -> Iterator[tuple[str, ...]]:
     """Yield a line in the order of `HEADS` for each layout and workload with known cores."""
     for row in comparison.rows:
         for workload, unit, entry in zip(comparison.workloads, comparison.units, row.entries, strict=True):

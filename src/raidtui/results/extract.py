@@ -17,6 +17,7 @@ from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.host import HostCpu, storage_cores
 from raidtui.model.mark import Mark
 from raidtui.model.measure import DIRECTIONS, Direction, Latency, Summary
+from raidtui.model.network import NetTotals, network_speeds, totals_of
 from raidtui.model.problem import Problem
 from raidtui.model.result import NOT_PRECONDITIONED, RESULT_SCHEMA, Built, Cell, Machine, Result, Tuned
 from raidtui.model.sweep import Swept
@@ -76,6 +77,8 @@ class Point(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Queue depth of each job, found by a search for a latency (`Summary.queue_depth`)."""
     storage_cores: float | None = None
     """Cores that storage took (`model.host.storage_cores`)."""
+    networks: dict[str, NetTotals] = {}
+    """Network interfaces that moved noticeable data or lost packets, by name."""
     cell: Cell | None = None
     """The whole cell, for charts and histograms; None where only its numbers are known."""
 
@@ -107,10 +110,12 @@ class Extract(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     notes: tuple[str, ...] = ()
     """Notes for the reader of a table."""
     bare: dict[str, str] = {}
-    """Layouts that are bare disks, each with how they were measured: `each` or `together`. Like `cpus` and `disks`, only
-    where cells are kept whole."""
+    """Layouts that are bare disks, each with how they were measured: `each` or `together`. Like `cpus`, `disks` and
+    `network_speeds`, only where cells are kept whole."""
     cpus: int = 0
     disks: tuple[Disk, ...] = ()
+    network_speeds: dict[str, float] = {}
+    """Bytes per second that network interfaces carry in one direction, where it is known."""
     machine_id: str = ""
     """Hash of the server's machine-id; empty where it is not known, and in the index."""
     sweeps: dict[str, Swept] = {}
@@ -146,6 +151,7 @@ class LeanCell(msgspec.Struct, frozen=True, gc=False):
     seconds: float = 0.0
     report: LeanReport | str | list[Any] | float | bool | None = None
     host: HostCpu | None = None
+    networks: dict[str, NetTotals] = {}
     again: bool = False
     sweep: Swept | None = None
 
@@ -219,7 +225,11 @@ def lean_extract(data: bytes) -> tuple[Extract, int | None]:
 def extract(result: Result) -> Extract:
     """Return the extract of a result, with its whole cells."""
     found = _extract(result, given_of(result.scenario), server_of(result.machine))
-    return msgspec.structs.replace(found, bare=_bare(result), cpus=result.machine.cpus, disks=result.disks)
+    machine = result.machine
+    speeds = network_speeds(machine.networks, machine.rdma)
+    return msgspec.structs.replace(
+        found, bare=_bare(result), cpus=machine.cpus, disks=result.disks, network_speeds=speeds
+    )
 
 
 def _extract(result: Result | LeanResult, given: Given, server: Server) -> Extract:
@@ -285,7 +295,9 @@ def point(cell: Cell | LeanCell) -> Point:
         cell.id, cell.layout, cell.workload, cell.round, cell.part, cell.valid, cell.reasons, cell.marks, iops, bytes_per_s,
         latency, cell.cpu_cores_used, cell.write_amplification, cell.started, cell.seconds, cell.command,
         _tool_facts(cell.report), cell.again, None, cell.summary.queue_depth if cell.summary is not None else None,
-        storage_cores(cell.cpu_cores_used, cell.host, cell.seconds), cell if isinstance(cell, Cell) else None,
+        storage_cores(cell.cpu_cores_used, cell.host, cell.seconds),
+        {name: totals_of(use) for name, use in cell.networks.items() if use.noticeable or use.errors or use.drops},
+        cell if isinstance(cell, Cell) else None,
     )  # fmt: skip
 
 

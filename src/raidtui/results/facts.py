@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from raidtui.model.network import network_fact, rdma_fact
 from raidtui.model.result import Machine
 from raidtui.model.scenario import Ranking
 from raidtui.model.sweep import expanded
@@ -89,6 +90,8 @@ def server_of(machine: Machine) -> Server:
         "memory": f"{machine.memory_bytes / 2**30:.0f} GiB" if machine.memory_bytes else "",
         "NUMA nodes": str(machine.numa_nodes),
         "governor": machine.governor or "",
+        "network": network_fact(machine.networks),
+        "RDMA": rdma_fact(machine.rdma),
         "mitigations": ", ".join(f"{name}: {state}" for name, state in sorted(machine.mitigations.items())),
         "rehearsal": "",
         **{f"tool {name}": version for name, version in sorted(machine.tools.items())},

@@ -21,10 +21,11 @@ from raidtui.base.text import clean
 from raidtui.model.jsonio import MAX_RESULT_BYTES
 from raidtui.model.mark import Mark
 from raidtui.model.measure import Latency
+from raidtui.model.network import NetTotals
 from raidtui.model.sweep import Swept
 from raidtui.results.extract import Extract, Point, lean_extract
 
-VERSION: Final = 7
+VERSION: Final = 8
 """Version of the index and of its extracts. A file with another version is rebuilt."""
 _WAIT_S = 10.0
 """For another process that writes the index."""
@@ -302,6 +303,7 @@ class _KeptPoint(msgspec.Struct, frozen=True, array_like=True, gc=False):
     again: bool
     queue_depth: int | None
     storage_cores: float | None
+    networks: dict[str, NetTotals]
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -346,6 +348,7 @@ def packed(found: Extract) -> tuple[bytes, dict[bytes, bytes]]:
             one.id, layouts[one.layout], workloads[one.workload], one.round, one.part, one.valid, one.reasons, one.marks,
             one.iops, one.bytes_per_s, one.latency, one.cpu_cores_used, one.write_amplification, one.started, one.seconds,
             share(one.command), share(one.facts), one.again, one.queue_depth, one.storage_cores,
+            one.networks,
         )
         for one in found.points
     )  # fmt: skip
@@ -384,7 +387,7 @@ class Unfolding:
                 one.id, names[one.layout], loads[one.workload], one.round, one.part, one.valid, one.reasons, one.marks,
                 one.iops, one.bytes_per_s, one.latency, one.cpu_cores_used, one.write_amplification, one.started,
                 one.seconds, self._value(one.command, shared, _WORDS), self._value(one.facts, shared, _TEXTS),
-                one.again, queue_depth=one.queue_depth, storage_cores=one.storage_cores,
+                one.again, queue_depth=one.queue_depth, storage_cores=one.storage_cores, networks=one.networks,
             )
             for one in kept.points
         )  # fmt: skip

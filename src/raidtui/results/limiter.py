@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from raidtui.base.text import plural
 from raidtui.model.mark import of_weight
 from raidtui.model.measure import Direction
+from raidtui.model.network import speed_text
 from raidtui.model.result import Cell, DeviceUse
 from raidtui.model.units import size_text
 from raidtui.results.rates import directions, iops_text, latency_text, mb_s_text, percent_text
@@ -48,6 +49,8 @@ class Evidence(NamedTuple):
     cpus: int
     share: float | None = None
     """Reached share of the bare disks' rate, all at once, less the bytes written beside the data; None if unknown."""
+    network: Mapping[str, float] | None = None
+    """Bytes per second that interfaces carry in one direction, by name; None for a layout that is not exported."""
 
     def moved(self, use: DeviceUse) -> float:
         """Bytes per second, read and written together."""
@@ -117,6 +120,27 @@ def _link(evidence: Evidence) -> str:
             there = f"the PCIe link of {use.disk} carries {mb_s_text(carries)} MB/s in one direction"
             return f"{there}, and {mb_s_text(way)} MB/s went through it"
     return ""
+
+
+def _network(evidence: Evidence) -> str:
+    """The busier direction of the interface that is nearest to its speed, where the layout is exported."""
+    shares = _network_shares(evidence)
+    name = max(shares, key=shares.__getitem__, default="")
+    if evidence.network is None or shares.get(name, 0.0) < SATURATED:
+        return ""
+    use = evidence.cell.networks[name]
+    way = "sent" if use.sent_bytes >= use.received_bytes else "received"
+    return (
+        f"network interface {name} {way} {mb_s_text(use.busiest_bytes_per_s)} MB/s, {percent_text(shares[name])} of its "
+        f"{speed_text(round(evidence.network[name] * 8 / 1e6))}"
+    )
+
+
+def _network_shares(evidence: Evidence) -> dict[str, float]:
+    """Return the used share of each interface of known speed; nothing for a layout that is not exported."""
+    speeds = evidence.network or {}
+    uses = evidence.cell.networks.items()
+    return {name: use.busiest_bytes_per_s / speeds[name] for name, use in uses if speeds.get(name)}
 
 
 def _generator(evidence: Evidence) -> str:
@@ -201,6 +225,11 @@ def _nothing(evidence: Evidence) -> str:
         said += [f"disks moved {percent_text(mean(shares))} of what they moved bare"] if shares else []
     if evidence.cell.cpu_cores_used is not None and evidence.cpus:
         said.append(f"{evidence.cell.cpu_cores_used:.2f} of {plural(evidence.cpus, 'CPU core')} were busy")
+    for name, use in evidence.cell.networks.items() if evidence.network is not None else ():
+        if use.noticeable:
+            share = _network_shares(evidence).get(name)
+            of = f", {percent_text(share)} of its speed" if share is not None else ""
+            said.append(f"network interface {name} carried {mb_s_text(use.busiest_bytes_per_s)} MB/s{of}")
     if (found := in_flight(evidence.cell)) is not None:
         said.append(f"{found:.1f} operations were in flight")
     return f"nothing was seen at its limit: {', '.join(said)}" if said else "nothing was seen of its devices"
@@ -215,6 +244,7 @@ _CHECKS: Final[tuple[tuple[str, Callable[[Evidence], str]], ...]] = (
     ("one device", _one_device),
     ("all disks", _all_disks),
     ("PCIe link", _link),
+    ("network", _network),
     ("generator-bound", _generator),
     ("CPU", _cpu),
     ("too little in flight", _too_little_in_flight),

@@ -13,6 +13,7 @@ from raidtui.results.accounting import Account, Rate, over_rounds
 from raidtui.results.comparison import NOT_TOLD, TOLD, TOO_FEW, Comparison, Entry, Noted, Pair, Row, Source
 from raidtui.results.extract import Point
 from raidtui.results.limiter import NOT_KNOWN
+from raidtui.results.networks import busiest
 from raidtui.results.rates import NOTHING, Unit, again_label, mb_s_text, percent_text, rate_text, ratio_text
 from raidtui.results.verdicts import ENOUGH
 
@@ -299,10 +300,12 @@ COLUMNS = (
     "ceiling_each_alone_MB_per_s", "ceiling_all_at_once_MB_per_s", "ceiling_links_MB_per_s", "share_of_ceiling",
     "expected_written_per_byte_low", "expected_written_per_byte_high", "limited_by", "limited_because",
     "queue_depth", "storage_cores",
+    "network", "network_received_MB_per_s", "network_sent_MB_per_s", "network_errors", "network_drops",
     "new_per_old", "new_per_old_low", "new_per_old_high", "new_per_old_p", "old_new_verdict",
 )  # fmt: skip
-"""MB is 10⁶ bytes. `layout` and `workload` are named as in the comparison. The last five are of the pair of old and new, in
-every line of its cells; 1.05 is 5 % more than old."""
+"""MB is 10⁶ bytes. `layout` and `workload` are named as in the comparison. `network` is the interface that moved most;
+errors and drops are those of all. The last five are of the pair of old and new, in every line of its cells; 1.05 is 5 %
+more than old."""
 
 
 def tidy(comparison: Comparison) -> Iterator[dict[str, Value]]:
@@ -341,6 +344,12 @@ def _numbers(point: Point) -> dict[str, Value]:
         "started": clean(point.started),
         "command": clean(shlex.join(point.command), 8192),
     }
+    if use := point.networks.get(name := busiest(point.networks)):
+        found |= {"network": clean(name), "network_received_MB_per_s": use.received_bytes_per_s / 1e6,
+                  "network_sent_MB_per_s": use.sent_bytes_per_s / 1e6}  # fmt: skip
+    if point.networks:
+        found |= {"network_errors": sum(one.errors for one in point.networks.values()),
+                  "network_drops": sum(one.drops for one in point.networks.values())}  # fmt: skip
     for direction, latency in point.latency.items():
         found |= {f"{direction}_{field}": getattr(latency, field) for field in _LATENCY}
     return found

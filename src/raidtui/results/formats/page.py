@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
 from raidtui.base.text import plural
-from raidtui.results import cores
 from raidtui.results.charts import CHARTS, panels_of, some_of
 from raidtui.results.charts.figure import available
 from raidtui.results.charts.sheet import COLOUR_RULES, panel_svgs, sheet_png, sheet_svg
@@ -45,6 +44,7 @@ from raidtui.results.lines import (
     why,
 )
 from raidtui.results.rates import Unit, again_label, iops_text, latency_text, mb_s_text, rate_text
+from raidtui.results.resources import ResourceTable, resource_tables
 from raidtui.results.sweep_lines import RULE, grid, knee_lines
 
 
@@ -184,15 +184,17 @@ def where_table(comparison: Comparison) -> str:
     return f"<p>{text(ABOUT)}</p>{_table(list(HEADS), rows, left=TEXTS - {'Layout'})}" if rows else ""
 
 
-def cores_table(comparison: Comparison) -> str:
-    """Cores that storage took, and the rate of each; empty where no result knows them."""
+def resource_section(one: ResourceTable) -> str:
+    """Return the table of CPU cores, or of the network."""
+    heads = [head[:1].upper() + head[1:] for head in one.heads]
     rows = [
-        f'<tr><th scope="row">{text(layout)}</th><td class="text">{text(workload)}</td><td>{text(used)}</td>'
-        f"<td>{text(each)}</td></tr>"
-        for layout, workload, used, each in cores.core_lines(comparison)
+        f'<tr><th scope="row">{text(first)}</th>'
+        + "".join(f'<td class="text">{text(name)}</td>' for name in cells[: one.names - 1])
+        + "".join(f"<td>{text(number)}</td>" for number in cells[one.names - 1 :])
+        + "</tr>"
+        for first, *cells in one.rows
     ]
-    heads = [head.capitalize() for head in cores.HEADS]
-    return f"<p>{text(cores.ABOUT)}.</p>{_table(heads, rows, left=frozenset(heads[1:2]))}" if rows else ""
+    return f"<p>{text(one.about)}.</p>{_table(heads, rows, left=frozenset(heads[1 : one.names]))}"
 
 
 def confounder_table(comparison: Comparison) -> str:
@@ -255,7 +257,7 @@ def write_html(comparison: Comparison) -> bytes:
         ("sweeps", "Sweeps", sweep_tables(comparison)),
         ("charts", "Charts", _charts(comparison)),
         ("where", TITLE, where_table(comparison)),
-        ("cores", cores.TITLE, cores_table(comparison)),
+        *((one.key, one.title, resource_section(one)) for one in resource_tables(comparison)),
         ("latency", "Latency over all rounds", latency_table(comparison)),
         ("confounders", "What else differs", _confounders(comparison)),
         ("cells", "Every cell, its run and its command", cells_table(comparison)),

@@ -13,9 +13,8 @@ from rich.cells import cell_len
 
 from raidtui.base.text import clean, named
 from raidtui.model.convert import plain
-from raidtui.results import cores, old_new
+from raidtui.results import old_new
 from raidtui.results.comparison import Comparison, without_cells
-from raidtui.results.cores import core_lines
 from raidtui.results.lines import (
     ABOUT,
     COLUMNS,
@@ -36,6 +35,7 @@ from raidtui.results.lines import (
     why,
 )
 from raidtui.results.old_new import legend, lines, missing_lines, verdict_lines
+from raidtui.results.resources import resource_tables
 from raidtui.results.sweep_lines import RULE, grid, knee_lines
 from raidtui.results.verdicts import answer_lines
 
@@ -103,7 +103,7 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
     found += [Said(clean(line, 4096), "⚠") for line in told]
     found += _sweeps(comparison, width)
     if about:
-        found += _cores(comparison)
+        found += _resources(comparison)
         found += [Said(clean(line, 4096)) for line in source_lines(comparison)]
     return found
 
@@ -130,16 +130,14 @@ def _sweeps(comparison: Comparison, width: int) -> Iterator[Said]:
         yield Said(RULE)
 
 
-def _cores(comparison: Comparison) -> Iterator[Said]:
-    """A line for each layout and workload; nothing where no result knows its cores."""
-    rows = list(core_lines(comparison))
-    if not rows:
-        return
-    yield Said("", sentence=False)
-    names, *columns = ([head.upper(), *cells] for head, *cells in zip(cores.HEADS, *rows, strict=True))
-    for line, words in enumerate(_aligned(names, columns)):
-        yield Said(words, head=not line, sentence=False)
-    yield Said(cores.ABOUT)
+def _resources(comparison: Comparison) -> Iterator[Said]:
+    """Tables of CPU cores and of the network, where a result knows them."""
+    for one in resource_tables(comparison):
+        yield Said("", sentence=False)
+        names, *columns = ([head.upper(), *cells] for head, *cells in zip(one.heads, *one.rows, strict=True))
+        for line, words in enumerate(_aligned(names, columns)):
+            yield Said(words, head=not line, sentence=False)
+        yield Said(one.about)
 
 
 def _old_new(comparison: Comparison) -> Iterator[Said]:
@@ -275,7 +273,7 @@ def _lines(comparison: Comparison) -> list[str]:
         head = [f"| {' | '.join(old_new.HEADS)} |", f"|{':---|' * len(old_new.HEADS)}"]
         answer = [*_md_list(verdict_lines(comparison)), "", *head, *pairs, "", *_md_list(legend(comparison)), "", *answer]
     found += ["", *(f"- {line}" for line in below)] if below else []
-    return [*answer, *found, *_where(comparison), *_md_cores(comparison), *_md_sweeps(comparison)]
+    return [*answer, *found, *_where(comparison), *_md_resources(comparison), *_md_sweeps(comparison)]
 
 
 def _md_list(lines: Iterable[str]) -> list[str]:
@@ -306,11 +304,12 @@ def _where(comparison: Comparison) -> list[str]:
     return ["", f"**{TITLE}**", "", f"| {' | '.join(HEADS)} |", f"|{marks}|", *rows, "", f"- {_md_text(ABOUT)}", *said]
 
 
-def _md_cores(comparison: Comparison) -> list[str]:
-    """A table; nothing where no result knows its cores."""
-    rows = [f"| {' | '.join(map(_md_text, line))} |" for line in core_lines(comparison)]
-    head = ["", f"**{cores.TITLE}**", "", f"| {' | '.join(cores.HEADS)} |", "|:---|:---|---:|---:|"]
-    return [*head, *rows, "", f"- {_md_text(cores.ABOUT)}."] if rows else []
+def _md_resources(comparison: Comparison) -> Iterator[str]:
+    for one in resource_tables(comparison):
+        marks = ":---|" * one.names + "---:|" * (len(one.heads) - one.names)
+        yield from ("", f"**{one.title}**", "", f"| {' | '.join(one.heads)} |", f"|{marks}")
+        yield from (f"| {' | '.join(map(_md_text, line))} |" for line in one.rows)
+        yield from ("", f"- {_md_text(one.about)}.")
 
 
 def _md_text(value: str) -> str:

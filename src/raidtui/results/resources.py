@@ -1,0 +1,31 @@
+"""Tables of what a workload took of the server besides its disks: CPU cores, network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from raidtui.results import cores, networks
+from raidtui.results.comparison import Comparison
+
+
+class ResourceTable(NamedTuple):
+    """A table below the comparison, as text."""
+
+    key: str
+    title: str
+    heads: tuple[str, ...]
+    names: int
+    """Number of leading columns that hold names; the others hold numbers."""
+    about: str
+    rows: list[tuple[str, ...]]
+
+
+def resource_tables(comparison: Comparison) -> Iterator[ResourceTable]:
+    """Yield the tables that have a row."""
+    used, moved = list(cores.core_lines(comparison)), list(networks.network_lines(comparison))
+    found = (
+        ResourceTable("cores", cores.TITLE, cores.HEADS, 2, cores.ABOUT, used),
+        ResourceTable("network", networks.TITLE, networks.HEADS, 3, networks.ABOUT, moved),
+    )
+    return (table for table in found if table.rows)
