@@ -18,13 +18,16 @@ from raidtui.model.convert import encode
 from raidtui.model.disk import Fingerprint
 from raidtui.model.event import CancelAsked, FrameTaken, Record, RecoverFinished, RunFinished
 from raidtui.model.frame import Frame
+from raidtui.model.network import NetworkUse
 from raidtui.model.problem import Problem
 from raidtui.model.protocol import RunInfo, RunList
 from raidtui.tui.run.desk import RunDesk
 from raidtui.tui.run.device_table import DevicePane, FilterLine
 from raidtui.tui.run.dialogs import ChooseColumns, ChooseRun, Confirm
+from raidtui.tui.run.feed import records_of
 from raidtui.tui.run.lines import Lines
 from raidtui.tui.run.panes import RunCharts, top_lines
+from raidtui.tui.run.shown_run import Story
 from raidtui.tui.widgets.chart import Chart
 
 MID_CELL_S = 320.0
@@ -530,6 +533,53 @@ def test_what_runs_say_of_themselves_can_neither_colour_nor_break_the_screen(sta
         assert evil in table(app).row_keys
 
     drive(app, talk)
+
+
+def over_network(seq, *sent):
+    """Frames from second 400 on, in which the loopback and an interface have sent so many bytes."""
+    for number, count in enumerate(sent):
+        networks = dict.fromkeys(("lo", "eth0"), f"{count} 1 0 0 {count} 1 0 0")
+        frame = Frame(1000.0 + number, 0, 1.0 if number else None, not number, {"sda": "1 2 3"}, networks=networks)
+        yield Record(seq + 1 + number, 400.0 + number, "", FrameTaken(frame))
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+def test_interfaces_that_move_data_are_below_the_devices_now_and_at_the_playhead(stage, size):
+    app, seq = following(stage)
+
+    async def talk(pilot):
+        await caught_up(pilot, app, seq)
+        if size == SMALL:
+            await pilot.click("#tab-devices")
+        network = app.screen.query_one("#network", Lines)
+        assert not network.display
+        app.desk.story.take(over_network(seq, 0, 50_000_000, 50_000_000))
+        app.desk.changed.publish(app.desk)
+        await drawn(pilot, app)
+        assert not network.display, "nothing moved in the newest second"
+        app.screen._go_to(401.0)
+        await drawn(pilot, app)
+        assert network.display
+        assert network.region.height == 1
+        assert network.region.y == table(app).region.bottom
+        assert network.render_line(0).text.strip() == "Network MB/s  lo in 50.0 out 50.0  eth0 in 50.0 out 50.0"
+        await pilot.press("escape")
+        await drawn(pilot, app)
+        assert not network.display
+
+    drive(app, talk, size)
+
+
+def test_a_result_file_has_the_network_of_its_cells_at_the_playhead():
+    found = result()
+    series = {"received_bytes_per_s": [2e6] * 5, "sent_bytes_per_s": [7e6] * 5}
+    cell = msgspec.structs.replace(found.cells[0], networks={"eth0": NetworkUse(10**7, 35 * 10**6, series=series)})
+    story = Story()
+    story.take(records_of(msgspec.structs.replace(found, cells=(cell,))))
+    frames = story.at(story.cell_edges()[0] + cell.device_at_s[2] + 0.01).frames
+    rates = frames.network_rates("eth0")
+    assert rates is not None
+    assert (rates.received_bytes_per_s, rates.sent_bytes_per_s) == (pytest.approx(2e6), pytest.approx(7e6))
 
 
 @pytest.mark.parametrize(("size", "name"), [(SMALL, "80"), (LARGE, "200")])

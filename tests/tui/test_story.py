@@ -131,9 +131,10 @@ def test_long_runs_are_thinned_out_and_keep_their_sums():
     track, plain = FrameTrack(most=100), Frames()
     for number in range(1000):
         text = " ".join(str(number * 10 * (field + 1)) for field in range(17))
+        loopback = f"{number * 4000} 1 0 0 {number * 4000} 1 0 0"
         frame = Frame(number, number, None if number == 0 else 1.0, whole=number % 97 == 0,
-                      devices={"a": text, "idle": "0 " * 17}) if number % 97 == 0 else Frame(
-                      number, number, 1.0, devices={"a": text})  # fmt: skip
+                      devices={"a": text, "idle": "0 " * 17}, networks={"lo": loopback}) if number % 97 == 0 else Frame(
+                      number, number, 1.0, devices={"a": text}, networks={"lo": loopback})  # fmt: skip
         track.take(float(number), number + 1, frame)
         plain.apply(frame)
         assert len(track._kept) <= 101
@@ -144,6 +145,9 @@ def test_long_runs_are_thinned_out_and_keep_their_sums():
         assert rates is not None
         assert rates.read.ios_per_s == pytest.approx(10.0)
         assert then.devices["idle"]
+        loopback_rates = then.network_rates("lo")
+        assert loopback_rates is not None
+        assert loopback_rates.sent_bytes_per_s == pytest.approx(4000)
 
 
 def test_thinned_samples_keep_means_and_tails():

@@ -48,9 +48,20 @@ class NetRates(msgspec.Struct, frozen=True):
     span_s: float
 
     @property
+    def busiest_bytes_per_s(self) -> float:
+        """Rate of the direction that moved more."""
+        return max(self.received_bytes_per_s, self.sent_bytes_per_s)
+
+    @property
     def noticeable(self) -> bool:
         """True if enough moved in one direction to be shown."""
-        return max(self.received_bytes_per_s, self.sent_bytes_per_s) >= NOTICEABLE_BYTES_PER_S
+        return self.busiest_bytes_per_s >= NOTICEABLE_BYTES_PER_S
+
+    @property
+    def lost(self) -> int:
+        """Packets with errors, and dropped ones."""
+        one = self.counted
+        return one.received_errors + one.received_drops + one.sent_errors + one.sent_drops
 
 
 def net_rates(a: NetCounters, b: NetCounters, span_s: float) -> NetRates | None:

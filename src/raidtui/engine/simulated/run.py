@@ -50,6 +50,7 @@ _SLOW: Final = 0.6
 """Share of the usual rates that a slow server has."""
 _CORES: Final = 16
 _HZ: Final = 100
+_LOOPBACK_MTU: Final = 65536
 
 
 class SimulatedSampler:
@@ -58,6 +59,7 @@ class SimulatedSampler:
     def __init__(self, sink: Callable[[Frame], None], devices: Iterable[str]) -> None:
         self._sink = sink
         self._counts = {name: [0.0] * 17 for name in devices}
+        self._loopback_bytes = 0.0
         self._busy_ticks = 0.0
         self._idle_ticks = 0.0
         self.at_s = time.monotonic()
@@ -78,9 +80,12 @@ class SimulatedSampler:
         """Send a frame; no time passes."""
         return self.advance(0.0, {})
 
-    def advance(self, span_s: float, load: dict[str, tuple[float, float, Rates]]) -> Frame:
+    def advance(
+        self, span_s: float, load: dict[str, tuple[float, float, Rates]], loopback_bytes_per_s: float = 0.0
+    ) -> Frame:
         """Let `span_s` seconds pass and send a frame. `load`: reads and writes per second, and the workload, by device."""
         self.at_s += span_s
+        self._loopback_bytes += loopback_bytes_per_s * span_s
         for name, (reads, writes, workload) in load.items():
             counts, sectors = self._counts.setdefault(name, [0.0] * 17), workload.block_bytes / SECTOR_BYTES
             wait_ms = workload.latency_us / 1000
@@ -95,9 +100,22 @@ class SimulatedSampler:
         self._idle_ticks += span_s * _HZ * (1 - used)
         cores = {f"cpu{i}": f"{self._busy_ticks:.0f} 0 0 {self._idle_ticks:.0f} 0 0 0 0" for i in range(_CORES)}
         lines = {name: " ".join(f"{count:.0f}" for count in counts) for name, counts in self._counts.items()}
-        frame = Frame(self.at_s, time.time(), span_s or None, True, lines, cpus=cores)
+        moved, packets = round(self._loopback_bytes), round(self._loopback_bytes / _LOOPBACK_MTU)
+        networks = {"lo": f"{moved} {packets} 0 0 {moved} {packets} 0 0"}
+        frame = Frame(self.at_s, time.time(), span_s or None, True, lines, cpus=cores, networks=networks)
         self._sink(frame)
         return frame
+
+
+def over_loopback(layout: object) -> bool:
+    """Return True if a layer of the layout exports its devices over TCP, to this server itself."""
+    if isinstance(layout, list):
+        return any(map(over_loopback, layout))
+    if not isinstance(layout, dict):
+        return False
+    nvmeof = layout.get("nvmeof")
+    over_tcp = isinstance(nvmeof, dict) and nvmeof.get("transport", "tcp") == "tcp"
+    return over_tcp or "iscsi" in layout or any(map(over_loopback, layout.values()))
 
 
 def run_folder(word: str, folder: str) -> int:
@@ -166,6 +184,7 @@ class SimulatedRunner(Runner):
         runtime_s = max(1.0, engine.estimate(spec, args.size_bytes, kind=args.kind).seconds)
         family = self._family(step)
         targets = [name for name, role in family.devices.items() if role == "target"]
+        exported = over_loopback(self.plan.scenario["layouts"].get(plan.layout))
         fold = SeriesFold(family.devices)
         self._listen(fold.add)
         self._frames.tick()
@@ -179,7 +198,7 @@ class SimulatedRunner(Runner):
             now = workload.scaled(self._noise())
             load = {disk.name: (now.disk_reads, now.disk_writes, now) for disk in disks}
             load |= {name: (now.reads / len(targets), now.writes / len(targets), now) for name in targets}
-            self._frames.advance(span_s, load)
+            self._frames.advance(span_s, load, (now.reads + now.writes) * now.block_bytes if exported else 0.0)
             samples.append(now.sample(number * span_s, span_s))
             self._sampled(step, samples[-1], 0)
         self._listen(None)
@@ -190,7 +209,7 @@ class SimulatedRunner(Runner):
             id=plan.id, layout=plan.layout, workload=plan.workload, round=plan.round, part=plan.part, again=plan.again,
             valid=False, summary=summary, samples=tuple(samples),
             devices=device_uses(series, family.devices, {disk.name: disk for disk in disks}, targets),
-            device_at_s=tuple(series.at_s), cpu_cores_used=series.cores_used_mean,
+            networks=series.networks, device_at_s=tuple(series.at_s), cpu_cores_used=series.cores_used_mean,
             write_amplification=write_amplification(written, summary.written_bytes) if written else None,
             expected_write_amplification=plan.expected_write_amplification, data_disks=plan.data_disks,
             command=step.commands[0] if step.commands else (), started=wall_clock(), seconds=runtime_s,

@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from raidtui.tui.run.device_rows import CHOICES, HISTORY, LARGE_CHOICE, SMALL_CHOICE, DeviceRows
+from raidtui.tui.run.lines import Lines, network_line
 from raidtui.tui.run.shown_run import Moment
 from raidtui.tui.run.tracks import FrameTrack
 from raidtui.tui.widgets.kept_lines import KeptLines
@@ -77,7 +78,12 @@ nothing to do with as well. Shift and left or right scroll what is too wide.
 
 
 class DevicePane(Vertical, KeptLines):
-    """Filter line and table."""
+    """Filter line, table, and a line of the network below while it moves data."""
+
+    DEFAULT_CSS = """
+    DevicePane #network { display: none; height: 1; padding: 0 1; }
+    DevicePane.-network #network { display: block; }
+    """
 
     def __init__(self, *, id: str, classes: str) -> None:
         super().__init__(id=id, classes=classes)
@@ -88,6 +94,9 @@ class DevicePane(Vertical, KeptLines):
     def compose(self) -> ComposeResult:
         yield FilterLine()
         yield DeviceTable((), id="device-table", empty="no device was measured yet")
+        network = Lines(id="network")
+        network.can_focus = False
+        yield network
 
     @property
     def table(self) -> DeviceTable:
@@ -108,6 +117,8 @@ class DevicePane(Vertical, KeptLines):
         self._fit()
         self.rows.take(track, moment)
         self.table.show(self.rows)
+        self.set_class(network_line(moment.frames, self.size.width) is not None, "-network")
+        self.query_one("#network", Lines).show(lambda width: [line] if (line := network_line(moment.frames, width)) else [])
 
     def again(self) -> None:
         """Draw the same moment again, with other columns, order or filter."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -186,30 +186,41 @@ def _cell(cell: Cell, number: int, of: int, begin_s: float) -> Iterator[tuple[fl
 
 def _frames(cell: Cell, begin_s: float) -> Iterator[Frame]:
     """Yield frames of counters whose differences are the rates of the result's series."""
-    if not cell.devices:
+    networks = {name: [0.0] * 8 for name, use in cell.networks.items() if use.series}
+    if not cell.devices and not networks:
         return
     counters = {name: [0.0] * 17 for name in cell.devices}
-    yield _frame(counters, begin_s, None)
+    yield _frame(counters, networks, begin_s, None)
     for index, (before_s, at_s) in enumerate(pairwise((0.0, *cell.device_at_s))):
         span_s = at_s - before_s
         if span_s <= 0:
             continue
         for name, use in cell.devices.items():
             _count(counters[name], use, index, span_s)
-        yield _frame(counters, begin_s + min(at_s, cell.seconds or at_s), span_s)
+        for name, of in networks.items():
+            of[0] += _entry(cell.networks[name].series, "received_bytes_per_s", index) * span_s
+            of[4] += _entry(cell.networks[name].series, "sent_bytes_per_s", index) * span_s
+        yield _frame(counters, networks, begin_s + min(at_s, cell.seconds or at_s), span_s)
 
 
-def _frame(counters: dict[str, list[float]], at_s: float, span_s: float | None) -> Frame:
-    devices = {name: " ".join(str(round(value)) for value in values) for name, values in counters.items()}
-    return Frame(at_s, at_s, span_s, whole=True, devices=devices)
+def _frame(
+    counters: dict[str, list[float]], networks: dict[str, list[float]], at_s: float, span_s: float | None
+) -> Frame:
+    devices, moved = ({name: " ".join(str(round(value)) for value in values) for name, values in of.items()}
+                      for of in (counters, networks))  # fmt: skip
+    return Frame(at_s, at_s, span_s, whole=True, devices=devices, networks=moved)
+
+
+def _entry(series: Mapping[str, Sequence[float | None]], column: str, index: int) -> float:
+    values = series.get(column, ())
+    return (values[index] or 0.0) if index < len(values) else 0.0
 
 
 def _count(counters: list[float], use: DeviceUse, index: int, span_s: float) -> None:
     """Add one entry of a device's series to its counters."""
 
     def at(column: str) -> float:
-        values = use.series.get(column, [])
-        return (values[index] or 0.0) if index < len(values) else 0.0
+        return _entry(use.series, column, index)
 
     for first, ios, moved, await_ms in ((0, "reads_per_s", "read_bytes_per_s", "read_await_ms"),
                                         (4, "writes_per_s", "written_bytes_per_s", "write_await_ms")):  # fmt: skip

@@ -17,6 +17,7 @@ from textual.strip import Strip
 from raidtui.base.text import clean
 from raidtui.model.frame import Frames
 from raidtui.model.units import size_text
+from raidtui.tui.run.device_rows import number_text
 from raidtui.tui.run.shown_run import LogLine, Moment
 from raidtui.tui.widgets.glyphs import bar, glyphs, spark
 from raidtui.tui.widgets.kept_lines import KeptLines
@@ -304,6 +305,23 @@ def _threads(frames: Frames, width: int) -> Iterator[Text]:
         line = Text(f"{clean(name, name_width):<{name_width}} ", no_wrap=True)
         line.append_text(bar(percent, max(4, min(20, width - name_width - 8)), "accent"))
         yield line.append(f"{percent:6.1f}")
+
+
+def network_line(frames: Frames, width: int) -> Text | None:
+    """Return the interfaces that move noticeable data, the busiest first, as far as they fit; None if there are none."""
+    found = [(name, rates) for name in frames.networks if (rates := frames.network_rates(name)) and rates.noticeable]
+    if not found:
+        return None
+    line = Text(no_wrap=True).append("Network MB/s", "strong")
+    for name, rates in sorted(found, key=lambda one: -one[1].busiest_bytes_per_s):
+        part = Text(f"  {clean(name, 20)}").append(" in ", "dim").append(number_text(rates.received_bytes_per_s / 1e6))
+        part.append(" out ", "dim").append(number_text(rates.sent_bytes_per_s / 1e6))
+        if rates.lost:
+            part.append(f" {glyphs().bad} {rates.lost} lost", "alert")
+        if line.cell_len + part.cell_len > width:
+            return line.append(glyphs().ellipsis, "dim") if line.cell_len < width else line
+        line.append_text(part)
+    return line
 
 
 def _temperatures(moment: Moment, width: int) -> Iterator[Text]:

@@ -302,12 +302,15 @@ def _completed(frame: Frame, state: Frames) -> Frame:
         cpus=dict(state.cpus),
         temperatures_c=dict(state.temperatures_c),
         threads=dict(state.threads),
+        networks=dict(state.networks),
     )
 
 
 def _joined_frames(a: Kept, b: Kept) -> Kept | None:
-    """Return two frames as one; None if counters began anew or a device disappeared between them."""
+    """Return two frames as one; None if counters began anew or a device or interface disappeared between them."""
     if a.frame.span_s is None or b.frame.span_s is None or a.frame.gone or b.frame.gone:
+        return None
+    if "" in a.frame.networks.values() or "" in b.frame.networks.values():
         return None
     return b._replace(frame=_sum(a.frame, b.frame))
 
@@ -322,6 +325,7 @@ def _sum(a: Frame, b: Frame) -> Frame:
         cpus=b.cpus if b.whole else a.cpus | b.cpus,
         temperatures_c=a.temperatures_c | b.temperatures_c,
         threads=b.threads if b.whole else a.threads | b.threads,
+        networks=b.networks if b.whole else a.networks | b.networks,
     )
 
 
