@@ -12,9 +12,9 @@ NOTICEABLE_BYTES_PER_S = 1e6
 
 
 class NetCounters(msgspec.Struct, frozen=True, array_like=True):
-    """Counters of one interface in both directions, of both the first four of /proc/net/dev (proc_pid_net(5)).
+    """Counters of one interface: the first four of each direction in /proc/net/dev (proc_pid_net(5)).
 
-    Of an RDMA port, whose traffic does not pass the network stack, the same from its counters in sysfs.
+    An RDMA port, whose traffic does not pass the network stack, has the same from its counters in sysfs.
     """
 
     received_bytes: int
@@ -140,7 +140,7 @@ class Interface(msgspec.Struct, frozen=True, omit_defaults=True):
     driver: str = ""
     up: bool = False
     speed_mbit_s: int | None = None
-    """As the kernel tells it; None if there is no link, or nothing is known, as of most virtual adapters."""
+    """None without a link, and where the kernel does not tell it, such as most virtual adapters."""
     mtu: int | None = None
 
     @property

@@ -46,7 +46,7 @@ class Network:
         self._ports: tuple[_Port, ...] = ()
         self._listed = False
         self._before: dict[str, str] = {}
-        """Of RDMA ports alone: the table knows its own."""
+        """Counters of RDMA ports at the last look; the table keeps those of interfaces itself."""
         try:
             self._table: Table | None = net_table(procfs / "net/dev")
         except OSError:

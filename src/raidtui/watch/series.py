@@ -100,7 +100,7 @@ class SeriesFold:
         """Counters in the first frame, and in the last."""
         self._busy: dict[tuple[str, str], Busy] = {}
         self._networks: dict[str, list[NetRates | None]] = {}
-        """Those whose counters changed, from the first frame on."""
+        """Rates of interfaces whose counters changed, from the first frame on."""
         self._first_networks: frozenset[str] = frozenset()
 
     def add(self, frame: Frame) -> None:
