@@ -98,7 +98,7 @@ def test_every_cell_is_a_line_with_its_window() -> None:
 
 
 def test_many_cells_have_several_panels() -> None:
-    comparison = compare(result(*(with_steady(cell("a", "w", 238.2, round=n)) for n in range(1, 11))))
+    comparison = compare(result(*(with_steady(cell("a", "w", 238.2, round=n)) for n in range(1, 14))))
     assert len(courses.passes_panels(comparison)) == 2
 
 

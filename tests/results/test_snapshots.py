@@ -140,9 +140,9 @@ class Paper(HTMLParser):
 
 def test_on_paper_there_is_a_summary_that_says_what_is_left_out(page):
     paper = Paper(page)
-    assert paper.heads == ["Which one, for what", "Old against new", "Layouts × workloads", "Sweeps",
+    assert paper.heads == ["Old against new", "Which one, for what", "Layouts × workloads", "Sweeps",
                            "Sweep fsync-write-4k: IOPS and mean latency by queue depth", "Charts", "Old against new",
-                           "Layouts side by side", "IOPS against latency", "Round by round", "Latency by percentile",
+                           "IOPS against latency", "Layouts side by side", "Round by round", "Latency by percentile",
                            "Under the roof of the bare disks", "Results"]  # fmt: skip
     assert paper.tables == 4
     text = page.decode()
@@ -254,9 +254,9 @@ def ticks(svg, way):
 
 
 def test_parts_of_one_panel_have_the_same_axes():
-    names = [f"l{number}" for number in range(9)]
-    rounds = [cell(name, "w", 10 if name == "l8" else 5000, round=count)
-              for name in names for count in range(1, 4 if name == "l8" else 7)]  # fmt: skip
+    names = [f"l{number:02}" for number in range(13)]
+    rounds = [cell(name, "w", 10 if name > "l06" else 5000, round=count)
+              for name in names for count in range(1, 4 if name > "l06" else 7)]  # fmt: skip
     comparison = compare(result(*rounds, order=names))
     first, second = panel_svgs(panels_of(comparison, ["rounds"]), 1)
     assert ticks(first, "y") == ticks(second, "y")
@@ -275,13 +275,13 @@ def test_one_kind_of_chart_can_be_had_alone(kind):
     for svg in panel_svgs(panels, 1):
         ET.fromstring(svg.replace("<svg ", '<svg xmlns:xlink="http://www.w3.org/1999/xlink" ', 1))
     drawn = ET.fromstring(FORMATS["svg"].charts(comparison, [kind]))
-    assert len(drawn.findall(f"{SVG}g[@transform]")) == len(panels)
+    assert len(drawn.findall(f"{SVG}g[@transform]")) == len(panels) + (2 if kind == "bars" else 1)
 
 
 def test_latencies_of_one_workload_have_the_same_axes_whatever_their_direction():
     panels = panels_of(compare_many(campaign()), ["latency"])
     drawn = dict(zip((panel.title for panel in panels), panel_svgs(panels, 1), strict=True))
-    writes, syncs = (f"fsync-write-4k-t1q1, latency of {way} (1 of 2)" for way in ("write", "sync"))
+    writes, syncs = (f"fsync-write-4k-t1q1, latency of {way}" for way in ("write", "sync"))
     assert re.findall(r">([\d.]+ [µm]?s)<", drawn[writes]) == re.findall(r">([\d.]+ [µm]?s)<", drawn[syncs])
     assert ticks(drawn[writes], "x") == ticks(drawn[syncs], "x")
 
@@ -315,7 +315,7 @@ def test_the_latency_of_each_workload_stands_beside_its_rate_row_by_row():
         "seq-write-1m-q8, MB/s", "seq-write-1m-q8, latency: dot p50, line to p99",
     ]  # fmt: skip
     sheet = FORMATS["svg"].charts(comparison, ["bars"])
-    (x1, y1), (x2, y2), (x3, y3), (x4, y4) = places(ET.fromstring(sheet))
+    _, _, (x1, y1), (x2, y2), (x3, y3), (x4, y4) = places(ET.fromstring(sheet))
     assert (x1, y1, x2, y2) == (x3, y1, x4, y1)
     assert (y3, y3 > y1) == (y4, True)
     rate, latency, *_ = panel_svgs(panels, 1)
@@ -327,7 +327,7 @@ def test_the_latency_of_each_workload_stands_beside_its_rate_row_by_row():
         words = f"{latency_text(one.p50_us)} / {latency_text(one.p99_us)}"
         assert f">{name} {words}</text>" in latency
         assert f"{name} p50 {latency_text(one.p50_us)}, p99 {latency_text(one.p99_us)}" in panels[1].about
-    assert FORMATS["html"].write(comparison).count(b'<div class="pair"><figure>') == 2
+    assert FORMATS["html"].write(comparison).count(b'<div class="pair"><figure>') == 1, "the other workload is of a sweep"
 
 
 def test_where_only_the_mean_latency_is_known_it_is_drawn_and_where_none_is_known_nothing_is():
@@ -397,7 +397,7 @@ def test_the_script_of_the_page_finds_what_it_works_on(page):
 
 
 def test_more_layouts_than_can_be_told_apart_are_in_panels_of_their_own_and_what_is_not_drawn_is_said():
-    names = [f"l{number}" for number in range(20)]
+    names = [f"l{number}" for number in range(25)]
     many = compare(result(*(cell(name, "w", 100) for name in names), order=names))
     assert [panel.title for panel in panels_of(many, ["roofline"])] == [
         f"Throughput by operation size ({number} of 3)" for number in (1, 2, 3)

@@ -170,7 +170,7 @@ def test_the_chart_labels_points_with_depth_and_jobs_and_says_the_knees():
 
 
 def test_many_layouts_are_in_several_panels_and_a_latency_that_is_not_known_has_no_place():
-    names = [f"layout{number}" for number in range(10)]
+    names = [f"layout{number}" for number in range(14)]
     comparison = compare(swept(*(one for name in names for one in curve(name)), order=names))
     assert len(panels_of(comparison, ["sweeps"])) == 2
     replace = msgspec.structs.replace

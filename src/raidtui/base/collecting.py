@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected(many: bool) -> Iterator[None]:
-    """Suspend garbage collection while `many` objects are made of which none becomes garbage: it would double the time."""
+    """Suspend garbage collection while `many` objects are made of which few become garbage: it can double the time."""
     if not many or not gc.isenabled():
         yield
         return

@@ -239,6 +239,18 @@ class Comparison(msgspec.Struct, frozen=True):
         return ((row, entry) for row in self.rows if (entry := row.entries[index]) is not None)
 
 
+def without_curves(comparison: Comparison) -> Comparison:
+    """The same without workloads of sweeps of which all layouts have a rate and a latency: curves have their numbers."""
+    points = [point for sweep in comparison.sweeps for curve in sweep.curves for point in curve.points]
+    drawn = {one.column for one in points} - {one.column for one in points if one.iops is None or not one.mean_us}
+    kept = [index for index in range(len(comparison.workloads)) if index not in drawn]
+    replace = msgspec.structs.replace
+    rows = tuple(replace(row, entries=tuple(row.entries[index] for index in kept)) for row in comparison.rows)
+    workloads = tuple(comparison.workloads[index] for index in kept)
+    units = tuple(comparison.units[index] for index in kept)
+    return replace(comparison, workloads=workloads, units=units, rows=rows, sweeps=())
+
+
 def without_cells(comparison: Comparison) -> Comparison:
     """The same numbers; `points` and `again` of every entry are empty."""
     replace = msgspec.structs.replace

@@ -114,14 +114,22 @@ def _percent(share: float) -> str:
 def legend_lines(comparison: Comparison) -> list[str]:
     """Return explanations of the signs in the table, and the differences of repeated measurements."""
     entries = [entry for row in comparison.rows for entry in row.entries if entry is not None]
-    verdicts = {entry.verdict for entry in entries}
-    states = {state_of(row, index) for row in comparison.rows for index in range(len(comparison.workloads))}
-    floor = floor_lines(comparison)
-    tests = " (Mann-Whitney and Welch at 5 %, Holm over all comparisons)"
     found = []
     if any(map(spread_text, entries)):
         found.append("numbers are geometric means of the rounds (the median where a round is 0); ±: half of what the best "
                      "and the worst round are apart")  # fmt: skip
+    if any(map(share_interval_text, entries)):
+        found.append("[ ]: the share lies there with 95 % confidence")
+    return [*found, *sign_lines(comparison)]
+
+
+def sign_lines(comparison: Comparison) -> list[str]:
+    """Return explanations of the signs at shares and in place of numbers, and the noise floor."""
+    verdicts = {entry.verdict for row in comparison.rows for entry in row.entries if entry is not None}
+    states = {state_of(row, index) for row in comparison.rows for index in range(len(comparison.workloads))}
+    floor = floor_lines(comparison)
+    tests = " (Mann-Whitney and Welch at 5 %, Holm over all comparisons)"
+    found = []
     if TOLD in verdicts:
         found.append(f"{ABOVE} above, {BELOW} below the baseline: told apart from it{tests}")
     if NOT_TOLD in verdicts:
@@ -131,8 +139,6 @@ def legend_lines(comparison: Comparison) -> list[str]:
         found.append(f"a share without a sign: too few rounds for a verdict; {ENOUGH}")
     elif TOO_FEW in verdicts and not any(one.unjudged for one in comparison.verdicts):
         found.append(f"too few rounds for a verdict: {ENOUGH}")
-    if any(map(share_interval_text, entries)):
-        found.append("[ ]: the share lies there with 95 % confidence")
     if {INVALID, NOT_BUILT} & states:
         found.append("✗: no number, since no round is valid or the layout was not built")
     if {NOT_MEASURED, OTHER_RATE} & states:
@@ -179,12 +185,33 @@ class Footnotes:
         return self.mark(why(row, index)) + self.mark(beside(row, index))
 
 
+def title_of(comparison: Comparison) -> str:
+    """Return the title of the only scenario, or the number of results."""
+    if len(comparison.sources) == 1:
+        return comparison.sources[0].title or comparison.sources[0].scenario or "Comparison"
+    return f"Comparison of {len(comparison.sources)} results"
+
+
+def common_marks(comparison: Comparison) -> list[str]:
+    """Return the marks that valid cells of every measured entry have: `the numbers were simulated [simulated]`."""
+    entries = [entry for row in comparison.rows for entry in row.entries if entry is not None and entry.valid]
+    if not entries:
+        return []
+    codes = set.intersection(*({mark.code for mark in entry.marks} for entry in entries))
+    return [f"every number: {mark.sentence} [{mark.code}]" for mark in entries[0].marks if mark.code in codes]
+
+
 def source_lines(comparison: Comparison) -> list[str]:
     """Return the compared results, a line each; empty for a single one."""
-    if len(comparison.sources) < 2:
-        return []
+    return run_lines(comparison) if len(comparison.sources) > 1 else []
+
+
+def run_lines(comparison: Comparison) -> list[str]:
+    """Return the compared results, a line each, with numbers where there are several."""
+    several = len(comparison.sources) > 1
     return [
-        f"result {number}: {source.scenario}, {_run_words(source)}{source.valid} of {source.cells} cells valid"
+        (f"result {number}: " if several else "")
+        + f"{source.scenario}, {_run_words(source)}{source.valid} of {source.cells} cells valid"
         for number, source in enumerate(comparison.sources, 1)
     ]
 

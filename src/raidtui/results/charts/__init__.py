@@ -12,12 +12,12 @@ from raidtui.results.charts.courses import HEAT_MAP, LINES, PASSES, ROUNDS
 from raidtui.results.charts.drawing import Chart, Panel, Style, Tip
 from raidtui.results.charts.summaries import LATENCY, ROOFLINE
 from raidtui.results.charts.sweeps import SWEEPS
-from raidtui.results.comparison import Comparison
+from raidtui.results.comparison import Comparison, without_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_ALL = (CHANGES, BARS, SWEEPS, ROUNDS, PASSES, LATENCY, LINES, HEAT_MAP, ROOFLINE)
+_ALL = (CHANGES, SWEEPS, BARS, ROUNDS, PASSES, LATENCY, LINES, HEAT_MAP, ROOFLINE)
 CHARTS = MappingProxyType({made.name: made for made in _ALL})
 """Charts by the word that names them on the command line."""
 
@@ -27,8 +27,16 @@ _MOST_PANELS = 24
 
 def panels_of(comparison: Comparison, names: Sequence[str] = ()) -> list[Panel]:
     """Panels of these kinds, or of all; one that says so where there is nothing to draw."""
-    found = [panel for name in names or CHARTS for panel in some_of(CHARTS[name], comparison)]
+    if names:
+        found = [panel for name in names for panel in some_of(CHARTS[name], comparison)]
+    else:
+        found = [panel for chart in CHARTS.values() for panel in some_of(chart, unswept(chart, comparison))]
     return found or [_words("There is nothing to draw")]
+
+
+def unswept(chart: Chart, comparison: Comparison) -> Comparison:
+    """Return what a chart shows that need not repeat the numbers of curves: no workloads of sweeps."""
+    return comparison if chart.swept else without_curves(comparison)
 
 
 def some_of(chart: Chart, comparison: Comparison) -> list[Panel]:

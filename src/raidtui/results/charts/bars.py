@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from raidtui.base.text import clean, plural
 from raidtui.model.measure import Latency
-from raidtui.results.charts.drawing import Chart, Panel, Style, Tip, numbers, series_id, short
+from raidtui.results.charts.drawing import Chart, Panel, Style, Tip, numbers, round_times, series_id, short
 from raidtui.results.charts.figure import inches_of, width_beside
 from raidtui.results.comparison import Comparison, Entry, Row
 from raidtui.results.lines import MARKS, share_text, state_of, why
@@ -25,6 +25,8 @@ _SPACE = 5
 """Points between what is drawn and its words."""
 _LEAST_DECADES = math.log10(2)
 """Least width of an axis of latencies: small differences do not fill it."""
+_TICK_GAP = 0.6
+"""Inches between two times at an axis, at least."""
 
 
 class _Bars(NamedTuple):
@@ -182,10 +184,7 @@ def _draw_latencies(bars: _Bars, latencies: dict[int, dict[str, Latency]], axes:
         head = f"{clean(row.label, 200)}, {clean(bars.workload, 200)}: "
         tips.append(Tip(10**low, line, f"{head}{_latency_words(of)}{rounds}", place))
     axes.set_xscale("log")
-    axes.set_xticks(_round_times(10**low, 10**end))
-    axes.set_xlim(10**low, 10**end)
-    axes.minorticks_off()
-    axes.xaxis.set_major_formatter(lambda value, _: _tick(value))
+    round_times(axes.xaxis, 10**low, 10**end, _TICK_GAP / width)
     _name_rows(bars, axes)
     return tips
 
@@ -201,25 +200,6 @@ def _draw_times(one: Latency, y: float, place: int, axes: Axes, style: Style) ->
         axes.plot(known, [y], color=colour, marker="D", markersize=4, markerfacecolor=style.paper, gid=gid)
 
 
-def _round_times(low: float, high: float) -> list[float]:
-    """Return the times of an axis between these two: fewer ones of each decade where they are many decades."""
-    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    found: list[float] = []
-    for digits in (range(1, 10), (1, 2, 5), (1, 3), (1,)):
-        found = [value for ten in exponents for digit in digits if low <= (value := digit * 10.0**ten) <= high]
-        if len(found) <= 5:
-            break
-    return found
-
-
-def _tick(us: float) -> str:
-    """`50 µs`, `2 ms`: a round time."""
-    for unit, size in (("s", 1e6), ("ms", 1e3)):
-        if us >= size:
-            return f"{us / size:g} {unit}"
-    return f"{us:g} µs"
-
-
 def _latency_words(of: dict[str, Latency], *, short_form: bool = False, named: bool = True) -> str:
     """`read p50 85 µs, p99 1.24 ms`, or short `85 µs / 1.24 ms`."""
     found = []
@@ -233,4 +213,8 @@ def _latency_words(of: dict[str, Latency], *, short_form: bool = False, named: b
     return "; ".join(found) or "latency not known"
 
 
-BARS: Final = Chart("bars", "Layouts side by side", _panels)
+SIGNS: Final = (
+    "the black line on a bar: the 95 % confidence interval, from three valid rounds on; from the worst to the best round "
+    "where there are fewer"
+)
+BARS: Final = Chart("bars", "Layouts side by side", _panels, signs=SIGNS, swept=False)

@@ -17,6 +17,7 @@ from raidtui.results.charts.drawing import (
     Style,
     Tip,
     by_number,
+    from_zero,
     numbers,
     panels_of_lines,
     places_of,
@@ -91,7 +92,7 @@ def _draw_seconds(layouts: Sequence[Line[list[Seconds]]], axes: Axes, style: Sty
                 Tip(at, rate, f"{one.about}: {_rate_words(rate, one.unit)} at {at:.0f} s of round {round_}", one.place)
                 for at, rate in points[::every]
             ]
-    axes.set_ylim(bottom=0)
+    from_zero(axes)
     axes.set_xlim(left=0)
     axes.locator_params(axis="x", nbins=6)
     all_valid = all(each.valid for one in layouts for each in one.data)
@@ -174,11 +175,13 @@ def _draw_rounds(layouts: Sequence[Line[tuple[Points, Points]]], axes: Axes, sty
                 Tip(at, rate, f"{one.about}: {_rate_words(rate, one.unit)} in round {at:.0f}{state}", one.place)
                 for at, rate in points
             ]
-    by_number(axes, "round (x: not valid)")
+    all_valid = not any(invalid for one in layouts for invalid in one.data[1:])
+    by_number(axes, "round" if all_valid else "round (x: not valid)")
     return tips
 
 
-ROUNDS = Chart("rounds", "Round by round", partial(_by_workload, per="round", lines_of=_rounds_of, draw=_draw_rounds))
+rounds_panels = partial(_by_workload, per="round", lines_of=_rounds_of, draw=_draw_rounds)
+ROUNDS = Chart("rounds", "Round by round", rounds_panels, swept=False)
 
 _COLUMN = "util_percent"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
@@ -22,7 +23,7 @@ NO_CHARTS: Final = Refusal(
     "pip install 'raidtui[charts]', or Debian's packages python3-matplotlib and python3-xlsxwriter.",
 )
 
-MOST_LINES = 8
+MOST_LINES = 12
 """Layouts in one panel: as many as there are colours and shapes; more cannot be told apart."""
 
 
@@ -62,14 +63,20 @@ class Chart(NamedTuple):
     panels: Callable[[Comparison], list[Panel]]
     detail: bool = False
     """It shows cells one by one: on paper it is not in the summary."""
+    signs: str = ""
+    """Explanation of signs that no legend of a panel has."""
+    swept: bool = True
+    """False where the curves of sweeps say the same of their workloads, which are drawn only if the kind is asked for."""
 
 
 T = TypeVar("T")
 
 
 def in_parts(title: str, items: Sequence[T]) -> Iterator[tuple[str, Sequence[T]]]:
-    """A panel's items, in several panels where they are many: each with its title, `IOPS by second (2 of 3)`."""
-    parts = [items[start : start + MOST_LINES] for start in range(0, len(items), MOST_LINES)]
+    """A panel's items, in several panels of about the same size where they are many, with titles: `IOPS (2 of 3)`."""
+    count = max(1, math.ceil(len(items) / MOST_LINES))
+    size = max(1, math.ceil(len(items) / count))
+    parts = [items[start : start + size] for start in range(0, len(items), size)]
     for number, part in enumerate(parts, 1):
         yield f"{title} ({number} of {len(parts)})" if len(parts) > 1 else title, part
 
@@ -117,9 +124,42 @@ def numbers(axis: Axis) -> None:
     axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 10 or not value else f"{value:g}")
 
 
+def from_zero(axes: Axes) -> None:
+    """Let the y axis begin at 0, and leave room above the highest mark."""
+    axes.set_ylim(0, axes.dataLim.y1 * 1.06 if axes.dataLim.y1 > 0 else 1.0)
+
+
+_ROUNDEST = (1, 5, 2, 3, 7, 4, 6, 8, 9)
+"""First digits of ticks, the most welcome first."""
+
+
+def round_times(axis: Axis, low_us: float, high_us: float, gap: float) -> None:
+    """Give a logarithmic axis of times these limits, and round times as ticks, no two nearer than this share of it."""
+    decades = math.log10(high_us / low_us)
+    exponents = range(math.floor(math.log10(low_us)), math.ceil(math.log10(high_us)) + 1)
+    kept: list[float] = []
+    for digit in _ROUNDEST:
+        for ten in exponents:
+            us = digit * 10.0**ten
+            if low_us <= us <= high_us and all(abs(math.log10(us / other)) >= gap * decades for other in kept):
+                kept.append(us)
+    axis.set_ticks(sorted(kept))
+    axis.set_minor_locator(axis.get_major_locator())
+    axis.set_major_formatter(lambda value, _: _round_time(value))
+    axis.set_view_interval(low_us, high_us, ignore=True)
+
+
+def _round_time(us: float) -> str:
+    """`50 µs`, `2 ms`."""
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if us >= size:
+            return f"{us / size:g} {unit}"
+    return f"{us:g} µs"
+
+
 def by_number(axes: Axes, what: str) -> None:
     """Rates from zero on over rounds or passes, which are counted."""
-    axes.set_ylim(bottom=0)
+    from_zero(axes)
     axes.locator_params(axis="x", integer=True)
     axes.set_xlabel(what)
     numbers(axes.yaxis)
@@ -134,8 +174,12 @@ def legend_height(names: int) -> float:
     return (names + 1) // 2 * LEGEND_LINE
 
 
-_SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#7f6fc9", "#8c8c8c")
-"""Okabe and Ito's colours, which the colour-blind tell apart, and two more; they are seen on white and on black."""
+_SERIES = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#7f6fc9", "#8c8c8c", "#e0325b", "#7a9a01", "#9c6644",
+    "#4f5bd5",
+)  # fmt: skip
+"""Okabe and Ito's colours, which the colour-blind tell apart, and some more; they are seen on white and on black."""
+_SHAPES = "osD^vP*X<>dp"
 
 
 class Style(NamedTuple):
@@ -152,8 +196,8 @@ class Style(NamedTuple):
         return self.series[place % len(self.series)]
 
     def mark(self, place: int) -> str:
-        """Return a shape beside the colour: meaning is never by colour alone; the ninth has another one than the first."""
-        return "osD^vP*X"[(place + place // 8) % 8]
+        """Return a shape beside the colour: meaning is never by colour alone; where colours repeat, shapes differ."""
+        return _SHAPES[(place + place // len(self.series)) % len(_SHAPES)]
 
 
 STYLE = Style()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +17,7 @@ from raidtui.results.charts.drawing import (
     legend_height,
     numbers,
     places_of,
+    round_times,
     series_id,
     short,
 )
@@ -26,6 +28,10 @@ from raidtui.results.sweep_lines import knee_lines, label_of, load_words
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_LEAST_REACH = 1.6
+"""Half the height of the axis of latencies, at least, as a factor: small differences do not fill it."""
+_TICK_GAP = 0.11
+"""Share of the axis between two ticks, at least."""
 _LABEL_POINTS = (20.0, 7.0)
 """Width and height of a label: one that would touch another is left out."""
 
@@ -72,8 +78,9 @@ def _draw(curves: Sequence[Line[list[_Dot]]], axes: Axes, style: Style) -> list[
         axes.plot([dot.iops for dot in knees], [dot.mean_us for dot in knees], linestyle="none", marker="o", markersize=9,
                   markerfacecolor="none", markeredgecolor=style.ink, markeredgewidth=0.9, gid=series)  # fmt: skip
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(lambda value, _: latency_text(value))
-    axes.yaxis.set_minor_formatter(lambda value, _: "")
+    times = [dot.mean_us for curve in curves for dot in curve.data]
+    middle, reach = math.sqrt(min(times) * max(times)), max(_LEAST_REACH, math.sqrt(max(times) / min(times)) * 1.12)
+    round_times(axes.yaxis, middle / reach, middle * reach, _TICK_GAP)
     axes.set_xlim(0, max(dot.iops for curve in curves for dot in curve.data) * 1.15 or 1.0)
     axes.locator_params(axis="x", nbins=5)
     numbers(axes.xaxis)

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
 from raidtui.base.text import plural
-from raidtui.results.charts import CHARTS, panels_of, some_of
+from raidtui.results.charts import CHARTS, panels_of, some_of, unswept
 from raidtui.results.charts.figure import available
+from raidtui.results.charts.head import head_panels
 from raidtui.results.charts.sheet import COLOUR_RULES, panel_svgs, sheet_png, sheet_svg
 from raidtui.results.comparison import TOLD, Comparison, Entry, Row
 from raidtui.results.extract import Point
@@ -41,29 +42,45 @@ from raidtui.results.lines import (
     share_text,
     spread_text,
     state_of,
+    title_of,
     why,
 )
 from raidtui.results.rates import Unit, again_label, iops_text, latency_text, mb_s_text, rate_text
 from raidtui.results.resources import ResourceTable, resource_tables
 from raidtui.results.sweep_lines import RULE, grid, knee_lines
 
+_MOST_COLUMNS = 6
+"""Workloads that are columns even if there are fewer layouts."""
+
 
 def comparison_table(comparison: Comparison) -> str:
-    """Layouts × workloads. Every number leads to the cells that it is from."""
-    means = has_means(comparison)
+    """Layouts × workloads; few layouts under many workloads are columns. Every number leads to its cells."""
+    means, layouts = has_means(comparison), [_layout(comparison, row) for row in comparison.rows]
     heads = [f"{text(name)}<br><small>{unit}</small>" for _, name, unit in comparison.columns()]
-    heads += ["geometric mean<br><small>of the shares</small>"] if means else []
-    rows = [_row(comparison, number, row, means) for number, row in enumerate(comparison.rows)]
+    lines = [_entries(comparison, number, row) for number, row in enumerate(comparison.rows)]
+    if means:
+        heads.append("geometric mean<br><small>of the shares</small>")
+        lines = [[*line, f"<td{_value(row.geometric_mean)}>{text(geometric_mean_text(row))}</td>"]
+                 for line, row in zip(lines, comparison.rows, strict=True)]  # fmt: skip
+    if len(layouts) < len(comparison.workloads) > _MOST_COLUMNS:
+        rows = [f'<tr><th scope="row">{head}</th>{"".join(line[place] for line in lines)}</tr>'
+                for place, head in enumerate(heads)]  # fmt: skip
+        return _table(["Workload", *layouts], rows, long=False)
+    rows = [f'<tr{_look(comparison, row)}><th scope="row">{layout}</th>{"".join(line)}</tr>'
+            for layout, row, line in zip(layouts, comparison.rows, lines, strict=True)]  # fmt: skip
     return _table(["Layout", *heads], rows, long=False)
 
 
-def _row(comparison: Comparison, number: int, row: Row, means: bool) -> str:
-    cells = [_entry(row, number, index, unit) for index, unit in enumerate(comparison.units)]
-    if means:
-        cells.append(f"<td{_value(row.geometric_mean)}>{text(geometric_mean_text(row))}</td>")
-    kind = ' class="baseline"' if row.label == comparison.baseline else ""
-    base = " <small>baseline</small>" if kind else ""
-    return f'<tr{kind}><th scope="row">{text(row.label)}{base}</th>{"".join(cells)}</tr>'
+def _look(comparison: Comparison, row: Row) -> str:
+    return ' class="baseline"' if row.label == comparison.baseline else ""
+
+
+def _layout(comparison: Comparison, row: Row) -> str:
+    return text(row.label) + (" <small>baseline</small>" if row.label == comparison.baseline else "")
+
+
+def _entries(comparison: Comparison, number: int, row: Row) -> list[str]:
+    return [_entry(row, number, index, unit) for index, unit in enumerate(comparison.units)]
 
 
 def _entry(row: Row, number: int, index: int, unit: Unit) -> str:
@@ -249,10 +266,10 @@ def _left_out(shown: Sequence[tuple[str, str, str]]) -> str:
 
 def write_html(comparison: Comparison) -> bytes:
     """The page. Without the charting library it has no charts, and says so."""
-    title = text(_title(comparison), 300)
+    title = text(title_of(comparison), 300)
     sections = [
-        ("answer", "Which one, for what", answer_list(comparison)),
         ("old-new", "Old against new", pairs_table(comparison)),
+        ("answer", "Which one, for what", answer_list(comparison)),
         ("table", "Layouts × workloads", _notes(comparison) + comparison_table(comparison)),
         ("sweeps", "Sweeps", sweep_tables(comparison)),
         ("charts", "Charts", _charts(comparison)),
@@ -281,8 +298,8 @@ def write_html(comparison: Comparison) -> bytes:
 <style>{_file("page.css")}{COLOUR_RULES}</style>
 </head>
 <body>
-<header><h1>{title}</h1><label><input type="checkbox" id="print-all"> print every detail</label>
-<button type="button" class="theme" hidden>light / dark</button></header>
+<header><h1>{title}</h1><div class="tools"><label><input type="checkbox" id="print-all"> print every detail</label>
+<button type="button" class="theme" hidden>light / dark</button></div></header>
 <nav>{links}</nav>
 {_left_out(shown)}
 {body}
@@ -291,12 +308,6 @@ def write_html(comparison: Comparison) -> bytes:
 </html>
 """
     return page.encode()
-
-
-def _title(comparison: Comparison) -> str:
-    if len(comparison.sources) == 1:
-        return comparison.sources[0].title or comparison.sources[0].scenario or "Comparison"
-    return f"Comparison of {len(comparison.sources)} results"
 
 
 def _notes(comparison: Comparison) -> str:
@@ -325,7 +336,7 @@ def _charts(comparison: Comparison) -> str:
         return "<p>Charts need the Python package matplotlib, which was not installed where this page was written.</p>"
     found, number = [], 1
     for chart in CHARTS.values():
-        panels = some_of(chart, comparison)
+        panels = some_of(chart, unswept(chart, comparison))
         shown: list[str] = []
         for panel, svg in zip(panels, panel_svgs(panels, number), strict=True):
             figure = f"<figure>{svg}</figure>"
@@ -335,7 +346,9 @@ def _charts(comparison: Comparison) -> str:
         number += len(panels)
         if shown:
             kind = _DETAIL if chart.detail else ""
-            found.append(f'<div{kind}><h3>{chart.title}</h3><div class="charts">{"".join(shown)}</div></div>')
+            look = "charts pairs" if any(panel.beside for panel in panels) else "charts"
+            about = f'<p class="muted">{text(chart.signs)}</p>' if chart.signs else ""
+            found.append(f'<div{kind}><h3>{chart.title}</h3>{about}<div class="{look}">{"".join(shown)}</div></div>')
     return _HINT + "".join(found) if found else ""
 
 
@@ -354,9 +367,9 @@ def _file(name: str) -> str:
 
 def write_svg(comparison: Comparison, names: Sequence[str] = ()) -> bytes:
     """Write all charts, or those of these kinds. Raises ProblemError (`no-charts`) without the charting library."""
-    return sheet_svg(panels_of(comparison, names))
+    return sheet_svg([*head_panels(comparison, names), *panels_of(comparison, names)])
 
 
 def write_png(comparison: Comparison, names: Sequence[str] = ()) -> bytes:
     """Write all charts, or those of these kinds. Raises ProblemError (`no-charts`) without the charting library."""
-    return sheet_png(panels_of(comparison, names))
+    return sheet_png([*head_panels(comparison, names), *panels_of(comparison, names)])
