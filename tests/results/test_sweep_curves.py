@@ -1,8 +1,11 @@
 """Curves of a sweep: IOPS against latency by what is in flight, and the knee, in every format."""
 
+import io
 import json
 import random
 import re
+import xml.etree.ElementTree as ET
+import zipfile
 
 import msgspec
 import pytest
@@ -178,6 +181,40 @@ def test_many_layouts_are_in_several_panels_and_a_latency_that_is_not_known_has_
     comparison = compare(swept(*untimed))
     assert comparison.sweeps[0].curves[0].knee == 2
     assert [panel.title for panel in panels_of(comparison, ["sweeps"])] == ["There is nothing to draw"]
+
+
+SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+
+
+def test_a_workbook_has_a_sheet_of_each_sweep_whose_chart_and_rates_are_cells():
+    names = ("=cmd|'/c calc'!A1", "+1", "@x", "-x")
+    comparison = compare(swept(*(one for name in names for one in curve(name, 1 + names.index(name))), order=names))
+    book = zipfile.ZipFile(io.BytesIO(FORMATS["xlsx"].write(comparison)))
+    sheets = [one.get("name") for one in ET.fromstring(book.read("xl/workbook.xml")).iter(f"{SHEET}sheet")]
+    texts = ["".join(one.itertext()) for one in ET.fromstring(book.read("xl/sharedStrings.xml")).iter(f"{SHEET}si")]
+    own = ET.fromstring(book.read(f"xl/worksheets/sheet{sheets.index('Sweep 1') + 1}.xml"))
+    cells = {one.get("r"): one for one in own.iter(f"{SHEET}c")}
+
+    def value(at):
+        number = cells[at].find(f"{SHEET}v").text
+        return texts[int(number)] if cells[at].get("t") == "s" else float(number)
+
+    assert [value(f"{letter}4") for letter in "ABDEFG"] == [names[0], names[0], 1, 1, 1, pytest.approx(10_000)]
+    assert [value(f"A{row}") for row in range(4, 20, 4)] == list(names)
+    assert value("J6") == "knee"
+    assert {cell.find(f"{SHEET}f").text for at, cell in cells.items() if at in ("G4", "G9")} == \
+        {"Comparison!$B$6", "Comparison!$J$7"}  # fmt: skip
+    chart = ET.fromstring(next(book.read(name) for name in book.namelist()
+                               if name.startswith("xl/charts/chart") and b"scatterChart" in book.read(name)))  # fmt: skip
+    found = [one.text for one in chart.iter(f"{CHART}f")]
+    assert found[0] == "'Sweep 1'!$A$1"
+    assert found[1:4] == ["'Sweep 1'!$A$4", "'Sweep 1'!$G$4:$G$7", "'Sweep 1'!$H$4:$H$7"]
+    assert len(found) == 1 + 3 * len(names)
+    for name in book.namelist():
+        if name.startswith("xl/worksheets/sheet"):
+            formulas = [one.text for one in ET.fromstring(book.read(name)).iter(f"{SHEET}f")]
+            assert not any("cmd" in one or "@x" in one for one in formulas)
 
 
 def test_a_sweep_is_the_same_from_the_index_as_from_the_file():

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from raidtui.base.text import clean, plural
 from raidtui.model.problem import fail
-from raidtui.results.charts.drawing import NO_CHARTS
+from raidtui.results.charts.drawing import NO_CHARTS, STYLE
 from raidtui.results.comparison import Comparison, Entry, Row
+from raidtui.results.formats.workbook_sweeps import write_sweeps
 from raidtui.results.lines import COLUMNS, beside, legend_lines, share_interval_text, state_of, tidy, why
 from raidtui.results.old_new import HEADS, legend, rows_of, verdict_lines
 from raidtui.results.rates import SCALE, Unit, rate_of
@@ -136,6 +137,10 @@ class Overview:
         column = _name(self.column(workload, part))
         return f"={NAME}!${column}${FIRST + 1}:${column}${self._last + 1}"
 
+    def rate_of(self, row: int, workload: int) -> str:
+        """Return the cell of a layout's typical round as a formula."""
+        return f"={NAME}!${_name(self.column(workload, TYPICAL))}${FIRST + row + 1}"
+
     def heading(self, workload: int) -> list[object]:
         """The cell with the name of a workload. XlsxWriter takes a text such as `a!B2` for a cell, a cell never."""
         return [NAME, FIRST - 2, self.column(workload, 0)]
@@ -218,7 +223,7 @@ def write_confounders(sheet: Worksheet, comparison: Comparison, head: CellFormat
     _table(sheet, ("layout", "what differs", "here", f"with {clean(comparison.baseline)}"), rows, head)
 
 
-def write_latency(sheet: Worksheet, comparison: Comparison, head: CellFormat) -> None:
+def write_latency(sheet: Worksheet, comparison: Comparison, looks: Looks) -> None:
     """One row for each layout, workload and direction, over all valid rounds: percentiles from merged histograms."""
     heads = ("layout", "workload", "direction", "rounds", "mean_us", "p50_us", "p99_us", "p999_us", "max_us")
     rows = []
@@ -227,7 +232,9 @@ def write_latency(sheet: Worksheet, comparison: Comparison, head: CellFormat) ->
             for direction, one in entry.latency.items() if entry is not None else ():
                 times = (one.mean_us, one.p50_us, one.p99_us, one.p999_us, one.max_us)
                 rows.append((row.label, workload, direction, entry.valid if entry else 0, *times))
-    _table(sheet, heads, rows, head)
+    _table(sheet, heads, rows, looks.head)
+    sheet.set_column(3, 3, 10)
+    sheet.set_column(4, len(heads) - 1, 14, looks.rate)
 
 
 def write_verdicts(sheet: Worksheet, comparison: Comparison, head: CellFormat) -> None:
@@ -241,6 +248,22 @@ def write_verdicts(sheet: Worksheet, comparison: Comparison, head: CellFormat) -
         rows.append((one.workload, ", ".join(one.best), one.sure, one.second, *ratios, one.p, *rest))
     _table(sheet, heads, rows, head)
     for place, line in enumerate(answer_lines(comparison), len(rows) + 2):
+        sheet.write_string(place, 0, clean(line, 4096))
+
+
+def write_pairs(sheet: Worksheet, comparison: Comparison, looks: Looks) -> None:
+    """One row for each pair of old and new with a formula for the change, and the answer in words below."""
+    pairs = rows_of(comparison)
+    rows = [(*cells[:_OLD], None, None, None, *cells[5:7], pair.p, cells[8]) for pair, cells in pairs]
+    _table(sheet, HEADS, rows, looks.head)
+    for at, (pair, _) in enumerate(pairs, 1):
+        for column, rate in ((_OLD, pair.old), (_NEW, pair.new)):
+            if rate is not None:
+                sheet.write_number(at, column, rate * SCALE[pair.unit], looks.rate)
+        if pair.change is not None:
+            old, new = (f"{_name(column)}{at + 1}" for column in (_OLD, _NEW))
+            sheet.write_formula(at, _NEW + 1, f"={new}/{old}-1", looks.percent, pair.change)
+    for place, line in enumerate((*verdict_lines(comparison), *legend(comparison)), len(pairs) + 2):
         sheet.write_string(place, 0, clean(line, 4096))
 
 
@@ -271,6 +294,8 @@ def _table(
 
 
 _OPTIONS = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+_OLD, _NEW = 2, 3
+"""Columns of the rates in the sheet of old and new; the change is beside them."""
 _MOST_CHARTS = 40
 """Largest number of workloads with a chart; the sheet gives the number of those without."""
 
@@ -301,15 +326,13 @@ def write_xlsx(comparison: Comparison) -> bytes:
     if left_out := len(comparison.workloads[_MOST_CHARTS:]):
         charts.write(_MOST_CHARTS // 2 * 21, 0, f"{plural(left_out, 'workload')} more without a chart")
     write_verdicts(which, comparison, looks.head)
-    write_latency(book.add_worksheet("Latency"), comparison, looks.head)
-    write_confounders(book.add_worksheet("What else differs"), comparison, looks.head)
+    write_sweeps(book, comparison, overview, looks)
+    write_latency(book.add_worksheet("Latency"), comparison, looks)
+    if any(row.confounders for row in comparison.rows):
+        write_confounders(book.add_worksheet("What else differs"), comparison, looks.head)
     write_results(book.add_worksheet("Results"), comparison, looks.head)
     if comparison.pairs:
-        pairs = [cells for _, cells in rows_of(comparison)]
-        sheet = book.add_worksheet("Old and new")
-        _table(sheet, HEADS, pairs, looks.head)
-        for place, line in enumerate((*verdict_lines(comparison), *legend(comparison)), len(pairs) + 2):
-            sheet.write_string(place, 0, clean(line, 4096))
+        write_pairs(book.add_worksheet("Old and new"), comparison, looks)
     for sheet in book.worksheets():
         sheet.set_landscape()
         sheet.fit_to_pages(1, 0)
@@ -324,7 +347,8 @@ def _chart(book: Workbook, overview: Overview, index: int, rows: int) -> object:
         "name": overview.heading(index),
         "categories": overview.labels,
         "values": overview.cells(index, TYPICAL),
-        "fill": {"color": "#0072B2"},
+        "fill": {"color": STYLE.colour(0)},
+        "points": [{"fill": {"color": STYLE.colour(place)}} for place in range(rows)],
         "y_error_bars": {
             "type": "custom",
             "plus_values": overview.reference(index, ABOVE),
@@ -334,7 +358,8 @@ def _chart(book: Workbook, overview: Overview, index: int, rows: int) -> object:
     })  # fmt: skip
     chart.set_title({"name": overview.heading(index), "name_font": {"size": 11}})
     chart.set_legend({"none": True})
-    chart.set_y_axis({"reverse": True})
+    # The first layout is at the top; the other axis crosses at the last one, which is the bottom.
+    chart.set_y_axis({"reverse": True, "crossing": "max"})
     chart.set_x_axis({"num_format": "#,##0", "min": 0})
     chart.set_size({"width": 620, "height": max(260, 80 + 22 * rows)})
     return chart
