@@ -96,6 +96,15 @@ def test_an_exported_layout_is_limited_by_the_interface_that_is_near_its_speed()
     assert limit(port)[1] == "network interface mlx5_0/1 received 11,900 MB/s, 95 % of its 100 Gbit/s"
 
 
+def test_seconds_in_which_a_workload_begins_and_ends_do_not_hide_a_full_interface() -> None:
+    sent = [0.0, *[1.2e9] * 7, 0.3e9]
+    use = msgspec.structs.replace(moved(0, 0), sent_bytes=int(sum(sent)), known_s=9.0,
+                                  series={"received_bytes_per_s": [0.0] * 9, "sent_bytes_per_s": sent})  # fmt: skip
+    assert limit(over(900, eth0=use))[1] == (
+        "network interface eth0 sent 1,200 MB/s in the median second, 96 % of its 10 Gbit/s"
+    )
+
+
 def test_below_its_speed_the_network_is_named_with_its_share_and_limits_nothing() -> None:
     words, why = limit(over(1000, eth0=moved(10, 1030), lo=moved(77, 77)))
     assert words == NOT_KNOWN

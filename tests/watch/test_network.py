@@ -99,7 +99,10 @@ def test_an_interface_that_goes_is_gone_and_one_of_its_name_begins_anew(tmp_path
     assert frames.network_rates("net-a") is None
 
 
-@pytest.mark.parametrize("text", ["", "1 2 3", "a b c d e f g h", "\udcff", "1 2 3 4 5 6 7 -"])
+HUGE = " ".join(["9" * 400] * 8)
+
+
+@pytest.mark.parametrize("text", ["", "1 2 3", "a b c d e f g h", "\udcff", "1 2 3 4 5 6 7 -", "1 2 3 4 5 6 7 -8", HUGE])
 def test_what_is_no_line_of_counters_is_no_number(text: str) -> None:
     assert read_net_counters(text) is None
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Annotated
 
 import msgspec
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+"""Number that no counter of a kernel exceeds; a larger one, which another machine may send, is refused."""
 
 NOTICEABLE_BYTES_PER_S = 1e6
 """Mean rate in one direction from which on an interface is shown: a run that is followed over ssh is less."""
@@ -17,14 +21,14 @@ class NetCounters(msgspec.Struct, frozen=True, array_like=True):
     An RDMA port, whose traffic does not pass the network stack, has the same from its counters in sysfs.
     """
 
-    received_bytes: int
-    received_packets: int
-    received_errors: int
-    received_drops: int
-    sent_bytes: int
-    sent_packets: int
-    sent_errors: int
-    sent_drops: int
+    received_bytes: Count
+    received_packets: Count
+    received_errors: Count
+    received_drops: Count
+    sent_bytes: Count
+    sent_packets: Count
+    sent_errors: Count
+    sent_drops: Count
 
 
 _decoder = msgspec.json.Decoder(NetCounters)
@@ -81,14 +85,14 @@ def no_traffic(span_s: float) -> NetRates:
 class NetTotals(msgspec.Struct, frozen=True, omit_defaults=True):
     """One interface, or RDMA port (`mlx5_0/1`), over one cell."""
 
-    received_bytes: int = 0
-    sent_bytes: int = 0
-    received_packets: int = 0
-    sent_packets: int = 0
-    received_errors: int = 0
-    sent_errors: int = 0
-    received_drops: int = 0
-    sent_drops: int = 0
+    received_bytes: Count = 0
+    sent_bytes: Count = 0
+    received_packets: Count = 0
+    sent_packets: Count = 0
+    received_errors: Count = 0
+    sent_errors: Count = 0
+    received_drops: Count = 0
+    sent_drops: Count = 0
     known_s: float = 0.0
     """Seconds that the counters cover; less than the cell if the interface came, left, or began to count anew."""
 
@@ -139,9 +143,9 @@ class Interface(msgspec.Struct, frozen=True, omit_defaults=True):
     """`bond`, `vlan`, `bridge`, …; empty for an adapter's own."""
     driver: str = ""
     up: bool = False
-    speed_mbit_s: int | None = None
+    speed_mbit_s: Count | None = None
     """None without a link, and where the kernel does not tell it, such as most virtual adapters."""
-    mtu: int | None = None
+    mtu: Count | None = None
 
     @property
     def words(self) -> str:
@@ -156,14 +160,14 @@ class RdmaPort(msgspec.Struct, frozen=True, omit_defaults=True):
     """One port of an RDMA device."""
 
     device: str
-    port: int
+    port: Count
     link_layer: str = ""
     """`Ethernet` (RoCE, iWARP) or `InfiniBand`."""
     interface: str = ""
     """The network interface of the same port; empty if there is none."""
     driver: str = ""
     up: bool = False
-    speed_mbit_s: int | None = None
+    speed_mbit_s: Count | None = None
 
     @property
     def name(self) -> str:

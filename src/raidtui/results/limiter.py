@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from statistics import mean
+from statistics import mean, median
 from typing import Final, NamedTuple
 
 from raidtui.base.text import plural
 from raidtui.model.mark import of_weight
 from raidtui.model.measure import Direction
-from raidtui.model.network import speed_text
+from raidtui.model.network import NetworkUse, speed_text
 from raidtui.model.result import Cell, DeviceUse
 from raidtui.model.units import size_text
 from raidtui.results.rates import directions, iops_text, latency_text, mb_s_text, percent_text
@@ -128,19 +128,25 @@ def _network(evidence: Evidence) -> str:
     name = max(shares, key=shares.__getitem__, default="")
     if evidence.network is None or shares.get(name, 0.0) < SATURATED:
         return ""
-    use = evidence.cell.networks[name]
+    use, speed = evidence.cell.networks[name], evidence.network[name]
     way = "sent" if use.sent_bytes >= use.received_bytes else "received"
+    when = " in the median second" if use.series else ""
     return (
-        f"network interface {name} {way} {mb_s_text(use.busiest_bytes_per_s)} MB/s, {percent_text(shares[name])} of its "
-        f"{speed_text(round(evidence.network[name] * 8 / 1e6))}"
+        f"network interface {name} {way} {mb_s_text(shares[name] * speed)} MB/s{when}, {percent_text(shares[name])} of its "
+        f"{speed_text(round(speed * 8 / 1e6))}"
     )
 
 
 def _network_shares(evidence: Evidence) -> dict[str, float]:
     """Return the used share of each interface of known speed; nothing for a layout that is not exported."""
     speeds = evidence.network or {}
-    uses = evidence.cell.networks.items()
-    return {name: use.busiest_bytes_per_s / speeds[name] for name, use in uses if speeds.get(name)}
+    return {name: _pace(use) / speeds[name] for name, use in evidence.cell.networks.items() if speeds.get(name)}
+
+
+def _pace(use: NetworkUse) -> float:
+    """Return the median rate of the busier direction: interfaces are counted while a workload begins and ends, too."""
+    rates = use.series.get("sent_bytes_per_s" if use.sent_bytes >= use.received_bytes else "received_bytes_per_s", [])
+    return median(known) if (known := [rate for rate in rates if rate is not None]) else use.busiest_bytes_per_s
 
 
 def _generator(evidence: Evidence) -> str:
@@ -229,7 +235,7 @@ def _nothing(evidence: Evidence) -> str:
         if use.noticeable:
             share = _network_shares(evidence).get(name)
             of = f", {percent_text(share)} of its speed" if share is not None else ""
-            said.append(f"network interface {name} carried {mb_s_text(use.busiest_bytes_per_s)} MB/s{of}")
+            said.append(f"network interface {name} carried {mb_s_text(_pace(use))} MB/s{of}")
     if (found := in_flight(evidence.cell)) is not None:
         said.append(f"{found:.1f} operations were in flight")
     return f"nothing was seen at its limit: {', '.join(said)}" if said else "nothing was seen of its devices"
