@@ -7,10 +7,10 @@ Both tools run in a private mount namespace with its own /proc/diskstats and /sy
 device there), whose numbers all change every second. Both are measured in their steady state, by the scheduler's own
 account of each process (/proc/PID/task/*/schedstat), one after the other in alternating order; a pair is one run of each.
 
-raidtui's side is what its runner does: sample (kernel threads too, which iostat does not know), encode each frame for the
-journal and write it to a file, fold the series of eight devices. iostat's side is its text, to /dev/null and to a terminal.
-The files stand in memory, where they cost raidtui 0.33 µs and iostat some 3 µs per device and second less than the kernel's
-own would: the ratios favour iostat.
+raidtui's side is what its runner does: sample (kernel threads and the network too, which iostat does not know), encode
+each frame for the journal and write it to a file, fold the series of eight devices. iostat's side is its text, to
+/dev/null and to a terminal. The files stand in memory, where they cost raidtui 0.33 µs and iostat some 3 µs per device
+and second less than the kernel's own would: the ratios favour iostat.
 """
 
 from __future__ import annotations
