@@ -79,6 +79,23 @@ def test_a_whole_run_leaves_a_result_that_says_it_was_simulated(engine) -> None:
     assert all(built.taken_down for built in result.layouts)
 
 
+def test_what_is_exported_over_tcp_passes_the_loopback_and_nothing_else_does(engine) -> None:
+    def exported(transport: str) -> dict:
+        return {"nvmeof": {"transport": transport, "on": {"md": {"level": "raid0", "on": "@data"}}}}
+
+    layouts = {"tcp": exported("tcp"), "loop": exported("loop"), "local": SCENARIO["layouts"]["raid0"]}
+    run, _ = start(engine, {**SCENARIO, "layouts": layouts})
+    seen = events(engine, run)
+    assert isinstance(seen[-1], RunFinished)
+    cells = {cell.layout: cell for cell in engine.call("result", RunRequest(run), Result).cells}
+    moved = cells["tcp"].networks["lo"]
+    summary = cells["tcp"].summary
+    assert summary is not None
+    assert moved.sent_bytes == moved.received_bytes == pytest.approx(summary.written_bytes, rel=0.1)
+    assert len(moved.series["sent_bytes_per_s"]) == len(cells["tcp"].device_at_s)
+    assert (cells["loop"].networks, cells["local"].networks) == ({}, {})
+
+
 def test_the_same_plan_has_the_same_numbers(engine) -> None:
     runs = [start(engine)[0] for _ in range(1)]
     events(engine, runs[0])

@@ -12,7 +12,7 @@ from raidtui.results.comparison import Comparison, Entry
 from raidtui.results.rates import NOTHING, mb_s_text
 
 TITLE: Final = "Network"
-HEADS: Final = ("layout", "workload", "interface", "received MB/s", "sent MB/s", "lost packets")
+HEADS: Final = ("layout", "workload", "interface", "received", "sent", "lost packets")
 ABOUT: Final = (
     "interfaces of the server, RDMA ports (device/port) and the loopback (lo) that moved at least 1 MB/s one way, "
     "whoever used them; means of the valid rounds, lost packets of all of them"
@@ -26,7 +26,7 @@ def network_lines(comparison: Comparison) -> Iterator[tuple[str, ...]]:
             for name, uses in _uses(entry) if entry is not None else ():
                 received = mb_s_text(fmean(use.received_bytes_per_s for use in uses))
                 sent = mb_s_text(fmean(use.sent_bytes_per_s for use in uses))
-                yield clean(row.label), clean(workload), clean(name), received, sent, _lost(uses)
+                yield clean(row.label), clean(workload), clean(name), f"{received} MB/s", f"{sent} MB/s", _lost(uses)
 
 
 def _uses(entry: Entry) -> Iterator[tuple[str, list[NetTotals]]]:
