@@ -51,7 +51,7 @@ def label_of(sweep: Sweep, curve: Curve) -> str:
 def knee_lines(sweep: Sweep) -> Iterator[str]:
     """Yield a sentence on each curve that was measured."""
     for curve in sweep.curves:
-        if words := _knee_words(curve):
+        if words := knee_words(curve):
             yield f"{label_of(sweep, curve)}: {words}"
 
 
@@ -68,7 +68,8 @@ def _value(curve: Curve, place: int | None) -> str:
     return f"{'*' if place == curve.knee else ''}{iops_text(point.iops)}{latency}"
 
 
-def _knee_words(curve: Curve) -> str:
+def knee_words(curve: Curve) -> str:
+    """Return where a curve has its knee, and what more in flight brings; empty if nothing of it was measured."""
     measured = [(point, point.iops) for point in curve.points if point.iops is not None]
     if not measured:
         return ""

@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
+from raidtui.base.text import clean
 from raidtui.model.result import Result
 from raidtui.results.compare import compare_many
 from raidtui.results.comparison import Comparison
@@ -34,6 +35,7 @@ from raidtui.results.rates import rate_text
 from raidtui.results.verdicts import MOST_WORKLOADS, answer_lines
 from raidtui.tui.results.pages import BAD, MUTED, WARN, Sheet, signs
 from raidtui.tui.results.pair_grid import PairGrid, pair_notes
+from raidtui.tui.results.sweep_grid import SweepGrid, draw_curves, knee_of_row
 from raidtui.tui.widgets.glyphs import bar, glyphs
 from raidtui.tui.widgets.live_table import LiveTable
 from raidtui.tui.widgets.table_line import Column
@@ -41,6 +43,8 @@ from raidtui.tui.widgets.table_view import Rows
 
 _LOOKS = {PARTLY: "warn", INVALID: "alert", NOT_BUILT: "alert", NOT_MEASURED: "dim"}
 _MOST_TITLE = 28
+_MOST_PLOT = 24
+"""Lines of a plot."""
 _MOST_BAR = 16
 _FEW_WORKLOADS = 2
 """Workloads that the answer says in a pane of fewer than `_TALL` rows."""
@@ -57,6 +61,8 @@ class View(NamedTuple):
     descending: bool = True
     pairs: bool = False
     """True if old and new are shown in pairs."""
+    sweep: int = 0
+    """Number of the sweep that is shown, from 1; 0 for none."""
 
 
 class Grid(Rows):
@@ -166,10 +172,17 @@ sorts by it; the first title gives the order in which the layouts were measured.
 
 Two results of one scenario are shown in pairs, the older one as old and the best pair first: the change with its 95 %
 interval, and the verdict. **p** goes to layouts × workloads and back.
+
+## Sweeps
+
+**s** goes to the first sweep, from there to the next one, and after the last one back. Rows are the points of each curve:
+queue depth × jobs, IOPS, their share of the curve's best, latency. The knee is marked. Below, the curves are drawn: IOPS to
+the right, latency upwards, the curve of the row under the cursor over the others.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("b", "screen.baseline", "Baseline", id="compare.baseline", tooltip="The layout that others are % of"),
         Binding("x", "screen.turn", "Turn", id="compare.turn", tooltip="Workloads as rows, or layouts as rows"),
+        Binding("s", "screen.sweep", "Sweep", id="compare.sweep", tooltip="Curves of IOPS against latency, and back"),
         Binding("p", "screen.pairs", "Old/new", id="compare.pairs", tooltip="Old against new, or layouts × workloads"),
     ]
 
@@ -182,6 +195,7 @@ class CompareView(Vertical):
     CompareView > #compare-about > Static { height: auto; }
     CompareView > #compare-answer { height: auto; max-height: 30%; margin: 0 0 1 0; scrollbar-size-vertical: 1; }
     CompareView > #compare-answer > Static { height: auto; }
+    CompareView.-sweep > #compare-about { max-height: 70%; }
     CompareView > CompareTable { background: $background; }
     """
 
@@ -220,6 +234,20 @@ class CompareView(Vertical):
     def shows_pairs(self) -> bool:
         return self._view.pairs
 
+    @property
+    def shows_sweep(self) -> bool:
+        return self._view.sweep > 0
+
+    @property
+    def has_sweeps(self) -> bool:
+        return self.comparison is not None and bool(self.comparison.sweeps)
+
+    def step_sweep(self) -> None:
+        """Go to the next sweep, and from the last one back to what was shown before."""
+        if self.comparison is not None:
+            self._view = self._view._replace(sweep=(self._view.sweep + 1) % (len(self.comparison.sweeps) + 1))
+            self._take(self.comparison)
+
     def swap(self) -> None:
         """Go from the pairs to layouts × workloads, or back."""
         if self._plain is not None and self.has_pairs:
@@ -248,8 +276,17 @@ class CompareView(Vertical):
         self.comparison = comparison
         count = len(comparison.sources)
         title = "Comparison" if count == 1 else f"Comparison of {count} results"
-        self.border_title = "Old against new" if self._view.pairs else title
+        self.border_title = Text(self._sweep_title(comparison)) or ("Old against new" if self._view.pairs else title)
+        self.set_class(self.shows_sweep, "-sweep")
         self._draw()
+
+    def _sweep_title(self, comparison: Comparison) -> str:
+        """Return the name of the sweep that is shown, and its number where there are several; empty without one."""
+        if not self.shows_sweep:
+            return ""
+        count = len(comparison.sweeps)
+        place = f" ({self._view.sweep} of {count})" if count > 1 else ""
+        return f"Sweep {clean(comparison.sweeps[self._view.sweep - 1].name, 40)}{place}"
 
     def on_resize(self, event: events.Resize) -> None:
         self._draw()
@@ -259,8 +296,13 @@ class CompareView(Vertical):
             return
         table = self.table
         width = table.size.width or self.size.width - 4
-        pairs = PairGrid(self.comparison, width) if self._view.pairs else None
-        grid = pairs or Grid(self.comparison, self._view, width)
+        grid: SweepGrid | PairGrid | Grid
+        if self.shows_sweep:
+            grid = SweepGrid(self.comparison.sweeps[self._view.sweep - 1], width)
+        elif self._view.pairs:
+            grid = PairGrid(self.comparison, width)
+        else:
+            grid = Grid(self.comparison, self._view, width)
         table.columns = grid.columns
         table.sort_by(self._view.sort or None, self._view.descending)
         table.show(grid)
@@ -274,6 +316,8 @@ class CompareView(Vertical):
         sheet = Sheet(self.size.width - 5)
         most = _FEW_WORKLOADS if self.size.height < _TALL else MOST_WORKLOADS
         lines = list(verdict_lines(comparison)) if self._view.pairs else answer_lines(comparison, most)
+        if isinstance(self.table.rows, SweepGrid):
+            lines = [knee_of_row(self.table.rows, self.table.cursor_key)]
         for line in lines:
             sheet.para(line)
         self.query_one("#compare-answer").display = bool(lines)
@@ -288,6 +332,12 @@ class CompareView(Vertical):
             sheet = Sheet(self.size.width - 5)
             pair_notes(sheet, comparison, rows, self.table.cursor_key)
             self._sources(sheet, comparison)
+        elif comparison is not None and isinstance(rows, SweepGrid):
+            self._show_answer(comparison)
+            sheet = Sheet(self.size.width - 5)
+            room = max(self.size.height * 2 // 5, self.size.height - len(rows.keys) - 9)
+            draw_curves(sheet, rows, self.table.cursor_key, min(_MOST_PLOT, room))
+            self.query_one("#compare-about > Static", Static).update(sheet.content())
 
     def _show_notes(self, comparison: Comparison, cells: list[tuple[int, int]]) -> None:
         """Show the baseline, the notes on these cells and the sources below the table."""
@@ -323,7 +373,7 @@ class CompareView(Vertical):
     @on(LiveTable.HeaderPressed)
     def _sorted(self, event: LiveTable.HeaderPressed) -> None:
         event.stop()
-        if self._view.pairs:
+        if self._view.pairs or self.shows_sweep:
             return
         wanted = "" if event.key == "label" else event.key
         again = wanted and wanted == self._view.sort

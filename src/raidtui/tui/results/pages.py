@@ -30,6 +30,7 @@ from raidtui.results.lines import (
 )
 from raidtui.results.notes import build_words, measured_on, tuning_lines
 from raidtui.results.rates import NOTHING, percent_text, rate_text
+from raidtui.results.sweep_lines import knee_lines
 from raidtui.tui.results.library import state_word
 from raidtui.tui.widgets.glyphs import bar, glyphs
 from raidtui.tui.widgets.table_line import fit
@@ -118,6 +119,7 @@ def summary(result: Result, width: int) -> Content:
     for problem in result.problems:
         sheet.para(f"{problem.message} [{problem.code}]", mark="✗", style=BAD)
     _rankings(sheet, result)
+    _knees(sheet, comparison)
     _matrix(sheet, comparison)
     _limits(sheet, comparison)
     return sheet.content()
@@ -134,6 +136,14 @@ def _rankings(sheet: Sheet, result: Result) -> None:
             sheet.para(words, mark=f"{one.place:>3}", indent=1)
         for sentence in pairs(ranked):
             sheet.para(sentence, indent=5, style=MUTED)
+
+
+def _knees(sheet: Sheet, comparison: Comparison) -> None:
+    """Add the knees of each sweep."""
+    for sweep in comparison.sweeps:
+        sheet.head(f"Sweep {clean(sweep.name, 40)}", "c and then s: its curves")
+        for line in knee_lines(sweep):
+            sheet.para(line, indent=1)
 
 
 def _limits(sheet: Sheet, comparison: Comparison) -> None:

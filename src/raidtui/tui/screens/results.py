@@ -261,6 +261,10 @@ class ResultsScreen(ModeScreen):
         self._compare.swap()
         self.refresh_bindings()
 
+    def action_sweep(self) -> None:
+        self._compare.step_sweep()
+        self.refresh_bindings()
+
     def action_export(self) -> None:
         if self.has_class("-comparing"):
             self._ask_export()
@@ -381,9 +385,11 @@ class ResultsScreen(ModeScreen):
                 return False
             return action == "page" or self._view.page in OF_A_CELL
         if action == "pairs":
-            return comparing and self._compare.has_pairs
+            return comparing and self._compare.has_pairs and not self._compare.shows_sweep
+        if action == "sweep":
+            return comparing and self._compare.has_sweeps
         if action in ("baseline", "turn"):
-            return comparing and not self._compare.shows_pairs
+            return comparing and not (self._compare.shows_pairs or self._compare.shows_sweep)
         if action == "search":
             return not (opened or comparing)
         here = self._here
