@@ -161,3 +161,14 @@ def test_the_answer_is_data_in_json_and_a_sheet_of_the_workbook():
     book = zipfile.ZipFile(io.BytesIO(FORMATS["xlsx"].write(found)))
     assert '"Which one"' in book.read("xl/workbook.xml").decode()
     assert answer_lines(found)[0] in book.read("xl/sharedStrings.xml").decode()
+
+
+def test_the_first_line_names_the_layouts_that_are_among_the_best_of_every_workload():
+    def told(first, second):
+        cells = [*rounds("a", 1, workload="v", factor=first), *rounds("b", 2, workload="v"),
+                 *rounds("a", 3, workload="w", factor=second), *rounds("b", 4, workload="w")]  # fmt: skip
+        return answer_lines(compare(result(*cells, order=("a", "b"), loads=("v", "w"))))[0]
+
+    assert told(2, 2) == "a: the best for both workloads"
+    assert told(2, 1) == "a: the best, or not told apart from it, for both workloads"
+    assert told(2, 0.5) == "no layout is among the best for both workloads"

@@ -10,6 +10,7 @@ import pytest
 from rich.cells import cell_len
 from test_comparing import cell, result
 
+from raidtui.model.mark import Mark
 from raidtui.model.problem import ProblemError
 from raidtui.results.charts import CHARTS
 from raidtui.results.charts.sheet import panel_svgs
@@ -153,3 +154,41 @@ def test_pairs_of_three_rounds_say_once_that_they_have_no_verdict():
     assert not any("too few" in line.words for line in lines(found))
     assert warning(found.pairs).startswith("3 of 3 pairs can never fail --fail-if: too few rounds")
     assert warning(compare_many((OLD, NEW)).pairs) == ""
+
+
+def loads(run, rates, note=""):
+    """A result with five rounds of each layout under each workload; every cell has a note."""
+    marks = (Mark("simulated", note, "caution"),) if note else ()
+    cells = [msgspec.structs.replace(cell(layout, load, rate + n, round=n), marks=marks)
+             for (layout, load), rate in rates.items() for n in range(1, 6)]  # fmt: skip
+    names = tuple(dict.fromkeys(load for _, load in rates))
+    made = result(*cells, order=tuple(dict.fromkeys(layout for layout, _ in rates)), loads=names)
+    return msgspec.structs.replace(made, run=f"20260131-120000-{run}")
+
+
+def test_the_answer_names_each_layout_once_with_its_changes_and_what_is_noted_at_every_number():
+    old = loads("aaaaaaaa", {(layout, load): 5000 for layout in ("a", "b") for load in "vw"}, "made up")
+    new = loads("bbbbbbbb", {("a", "v"): 4000, ("a", "w"): 3000, ("b", "v"): 5000, ("b", "w"): 6000}, "made up")
+    assert list(verdict_lines(compare_many((old, new)))) == [
+        "new is better in 1, worse in 2 and not told apart in 1 of 4 pairs",
+        "better: b under w (+20 %)",
+        "worse: a under both workloads (-40 to -20 %)",
+        "not told apart: +0.0 %",
+        "⚠ every number: made up [simulated]",
+    ]
+    other = loads("bbbbbbbb", {("a", "v"): 4000, ("b", "w"): 6000}, "made up slowly")
+    said = list(verdict_lines(compare_many((old, other))))
+    assert said[-2:] == ["⚠ every number of result 1: made up [simulated]",
+                         "⚠ every number of result 2: made up slowly [simulated]"]  # fmt: skip
+    written = FORMATS["table"].write(compare_many((old, new))).decode()
+    assert written.count("made up") == 1
+
+
+def test_many_layouts_that_only_one_result_has_are_named_once_below_the_table():
+    here, there = ({(f"{name}{number}", load): 100 for number in range(4) for load in "vw"} for name in "xy")
+    both = {("a", load): 100 for load in "vw"}
+    found = compare_many((loads("aaaaaaaa", here | both), loads("bbbbbbbb", there | both)))
+    assert [line.words.split()[0] for line in lines(found)] == ["LAYOUT", "a", "a"]
+    written = FORMATS["table"].write(found).decode()
+    assert "✗ x0, x1, x2, x3: new was not measured" in written
+    assert "16 pairs without a number on one side" in written

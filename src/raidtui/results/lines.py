@@ -193,12 +193,17 @@ def title_of(comparison: Comparison) -> str:
 
 
 def common_marks(comparison: Comparison) -> list[str]:
-    """Return the marks that valid cells of every measured entry have: `the numbers were simulated [simulated]`."""
-    entries = [entry for row in comparison.rows for entry in row.entries if entry is not None and entry.valid]
-    if not entries:
-        return []
-    codes = set.intersection(*({mark.code for mark in entry.marks} for entry in entries))
-    return [f"every number: {mark.sentence} [{mark.code}]" for mark in entries[0].marks if mark.code in codes]
+    """Return what is noted at every number, or at every one of a result: `every number: it was simulated [simulated]`."""
+    found: dict[int, list[set[str]]] = {}
+    for row in comparison.rows:
+        found.setdefault(row.source, []).extend(
+            {f"{mark.sentence} [{mark.code}]" for mark in entry.marks} for entry in row.entries if entry and entry.valid
+        )
+    common = {source: set.intersection(*sets) for source, sets in found.items() if sets}
+    everywhere = set.intersection(*common.values()) if common else set()
+    said = [f"every number: {words}" for words in sorted(everywhere)]
+    return said + [f"every number of result {source}: {words}"
+                   for source, sentences in sorted(common.items()) for words in sorted(sentences - everywhere)]  # fmt: skip
 
 
 def source_lines(comparison: Comparison) -> list[str]:

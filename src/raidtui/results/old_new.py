@@ -13,14 +13,18 @@ from raidtui.base.text import clean, named, plural, shortened
 from raidtui.model.problem import fail
 from raidtui.model.refusals import BAD_CONDITION
 from raidtui.results.comparison import NOT_TOLD, TOO_FEW, Comparison, Pair
-from raidtui.results.lines import floor_lines
+from raidtui.results.lines import common_marks, floor_lines
 from raidtui.results.rates import NOTHING, rate_text
-from raidtui.results.verdicts import ENOUGH
+from raidtui.results.verdicts import ENOUGH, all_workloads, places
 
 HEADS: Final = ("LAYOUT", "WORKLOAD", "OLD", "NEW", "CHANGE", "95 %", "n", "p", "VERDICT")
 WIDTH: Final = 80
 _LEAST_NAME: Final = 18
 """Columns that the name of a layout has at least; for them p and n are left out."""
+_MOST_LAYOUTS: Final = 4
+"""Layouts that the answer names."""
+_MOST_WITHOUT: Final = 6
+"""Rows without a number that the table has."""
 LEGEND: Final = (
     "change: new against old by the geometric means of the rounds; 95 %: where it lies with 95 % confidence; n: valid "
     "rounds of old and new; p: Welch on logarithms, after Holm over all lines; better, worse: told apart by Welch and by "
@@ -80,7 +84,10 @@ def lines(comparison: Comparison) -> list[Line]:
     """
     if not comparison.pairs:
         return []
-    rows = [HEADS, *((*cells[:8], "no number" if pair.change is None else cells[8]) for pair, cells in rows_of(comparison))]
+    shown = rows_of(comparison)
+    if sum(pair.change is None for pair, _ in shown) > _MOST_WITHOUT:  # `missing_lines` has all of them
+        shown = [(pair, cells) for pair, cells in shown if pair.change is not None]
+    rows = [HEADS, *((*cells[:8], "no number" if pair.change is None else cells[8]) for pair, cells in shown)]
     wide = [max(cell_len(row[place]) for row in rows) for place in range(len(HEADS))]
     if sum(wide) + len(wide) - 1 <= WIDTH:
         return [Line(_aligned(row, wide, range(len(HEADS))), head=row is HEADS) for row in rows]
@@ -93,7 +100,9 @@ def lines(comparison: Comparison) -> list[Line]:
     names = [_fitting(f"  {row[0]}", room, full) for row in rows[1:]]
     wide[0] = min(room, max(map(cell_len, ("LAYOUT", *names))))
     found = [Line(_aligned(HEADS, wide, places), head=True)]
-    for workload in dict.fromkeys(row[1] for row in rows[1:]):
+    order = {name: place for place, name in enumerate(comparison.workloads)}
+    by_workload = {cells[1]: order.get(pair.workload, 0) for pair, cells in shown}
+    for workload in sorted(by_workload, key=by_workload.__getitem__):
         found.append(Line(_fitting(workload, WIDTH, full)))
         found += [Line(_aligned((name, *row[1:]), wide, places))
                   for name, row in zip(names, rows[1:], strict=True) if row[1] == workload]  # fmt: skip
@@ -124,11 +133,12 @@ def _aligned(row: Sequence[str], wide: Sequence[int], places: Iterable[int]) -> 
 
 def missing_lines(comparison: Comparison) -> list[str]:
     """Return the reasons why pairs have no change, each with its pairs."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[tuple[str, str]]] = {}
     for pair in comparison.pairs:
         if pair.change is None:
-            found.setdefault(pair.why, []).append(f"{pair.layout} under {pair.workload}")
-    return [f"{named(where, 6)}: {why}" for why, where in found.items()]
+            found.setdefault(pair.why, []).append((pair.layout, pair.workload))
+    count = len(comparison.workloads)
+    return [f"{named(places(where, count, 'under'), 6)}: {why}" for why, where in found.items()]
 
 
 def verdict_lines(comparison: Comparison) -> Iterator[str]:
@@ -136,21 +146,43 @@ def verdict_lines(comparison: Comparison) -> Iterator[str]:
     pairs = comparison.pairs
     if not pairs:
         return
-    better = sum(pair.way == "better" for pair in pairs)
-    worse = [f"{pair.layout} under {pair.workload}" for pair in pairs if pair.way == "worse"]
-    same = sum(pair.verdict == NOT_TOLD for pair in pairs)
+    better, worse = ([pair for pair in ordered(pairs) if pair.way == way] for way in ("better", "worse"))
+    same = [pair.change for pair in pairs if pair.verdict == NOT_TOLD and pair.change is not None]
     few = sum(pair.verdict == TOO_FEW for pair in pairs)
     none = sum(pair.change is None for pair in pairs)
     counted = plural(len(pairs), "pair")
-    yield f"new is better in {better}, worse in {len(worse)} and not told apart in {same} of {counted}"
-    if worse:
-        yield f"worse: {named(worse, 6)}"
+    yield f"new is better in {len(better)}, worse in {len(worse)} and not told apart in {len(same)} of {counted}"
+    for way, of in (("better", better), ("worse", worse)):
+        if of:
+            yield f"{way}: {'; '.join(_by_layout(of, comparison))}"
+    if same:
+        yield f"not told apart: {_span(same)}"
     if few:
         yield f"{plural(few, 'pair')} with too few rounds for a verdict: {ENOUGH}"
     if none:
         yield f"{plural(none, 'pair')} without a number on one side"
+    yield from (f"⚠ {line}" for line in common_marks(comparison))
     for fact, here, there in dict.fromkeys(one for pair in pairs for one in pair.confounders):
         yield f"confounder {fact}: {there} in old, {here} in new"
+
+
+def _by_layout(pairs: Sequence[Pair], comparison: Comparison) -> Iterator[str]:
+    """Yield `raid5 under all 4 workloads (-17 to -13 %)`; after some layouts, how many more there are."""
+    found: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        found.setdefault(pair.layout, []).append(pair)
+    count = len(comparison.workloads)
+    for layout, of in list(found.items())[:_MOST_LAYOUTS]:
+        where = all_workloads(count) if len(of) == count > 1 else named([pair.workload for pair in of], 3)
+        yield f"{layout} under {where} ({_span([pair.change for pair in of if pair.change is not None])})"
+    if len(found) > _MOST_LAYOUTS:
+        yield plural(len(found) - _MOST_LAYOUTS, "more layout")
+
+
+def _span(changes: Sequence[float]) -> str:
+    """Return `-17 to -13 %`, or one change."""
+    low, high = change_text(min(changes)), change_text(max(changes))
+    return low if low == high else f"{low.removesuffix(' %')} to {high}"
 
 
 def legend(comparison: Comparison) -> list[str]:

@@ -110,7 +110,27 @@ def answer_lines(comparison: Comparison, most: int = MOST_WORKLOADS) -> list[str
     lines = [_words(one) for one in rivals]
     if len(lines) > most:
         lines = [_summary(rivals), *lines[: most - 1], f"and {plural(len(lines) - most + 1, 'more workload')}"]
+    else:
+        lines = [*_for_all(rivals), *lines]
     return [*lines, *_beside(comparison)]
+
+
+def _for_all(rivals: Sequence[Verdict]) -> Iterator[str]:
+    """Yield which layouts are among the best of every workload; nothing for one workload, or without verdicts."""
+    if len(rivals) < 2 or any(one.sure == "too few rounds" for one in rivals):
+        return
+    always = [label for label in rivals[0].best if all(label in one.best for one in rivals)]
+    if not always:
+        yield f"no layout is among the best for {all_workloads(len(rivals))}"
+        return
+    wins = all(one.sure == "told apart" for one in rivals)
+    among = "the best" if wins else "the best, or not told apart from it,"
+    yield f"{named(always, _MOST_NAMES)}: {among} for {all_workloads(len(rivals))}"
+
+
+def all_workloads(count: int) -> str:
+    """Return `both workloads`, `all 4 workloads`."""
+    return "both workloads" if count == 2 else f"all {count} workloads"
 
 
 def _words(one: Verdict) -> str:
@@ -154,11 +174,11 @@ def _beside(comparison: Comparison) -> Iterator[str]:
     few = [one for one in verdicts if one.unjudged]
     if few:
         yield _few(few, [one for one in verdicts if one.sure not in ("", "alone")])
-    invalid = _places([(label, one.workload) for one in verdicts for label in one.invalid], len(verdicts))
+    invalid = places([(label, one.workload) for one in verdicts for label in one.invalid], len(verdicts))
     if invalid:
         yield f"no valid number: {named(invalid, _MOST_NAMES)}"
     several = len(comparison.rows) > 1
-    missing = _places([(label, one.workload) for one in verdicts for label in one.missing if several], len(verdicts))
+    missing = places([(label, one.workload) for one in verdicts for label in one.missing if several], len(verdicts))
     if missing:
         words = named(missing, 3) if len(missing) <= 3 else plural(len(missing), "layout")
         yield f"not built or not measured{' under every workload' if len(missing) > 3 else ''}: {words}"
@@ -174,9 +194,9 @@ def _few(few: Sequence[Verdict], all_: Sequence[Verdict]) -> str:
     return f"too few rounds for a verdict{where}: {ENOUGH}"
 
 
-def _places(found: Sequence[tuple[str, str]], workloads: int) -> list[str]:
+def places(found: Sequence[tuple[str, str]], workloads: int, link: str = "for") -> list[str]:
     """Return `raid6 for w, v` by layout, or its name alone where it concerns every workload."""
     by_layout: dict[str, list[str]] = {}
     for label, workload in found:
         by_layout.setdefault(label, []).append(workload)
-    return [label if len(of) == workloads else f"{label} for {named(of, 3)}" for label, of in by_layout.items()]
+    return [label if len(of) == workloads else f"{label} {link} {named(of, 3)}" for label, of in by_layout.items()]

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from raidtui.base.text import clean, named
 from raidtui.model.convert import plain
 from raidtui.results import old_new
-from raidtui.results.comparison import Comparison, without_cells
+from raidtui.results.comparison import Comparison, Noted, without_cells
 from raidtui.results.lines import (
     ABOUT,
     COLUMNS,
@@ -24,12 +24,13 @@ from raidtui.results.lines import (
     Footnotes,
     Value,
     account_lines,
-    beside,
+    common_marks,
     confounder_lines,
     entry_words,
     geometric_mean_text,
     has_means,
     legend_lines,
+    mark_words,
     source_lines,
     tidy,
     why,
@@ -37,7 +38,7 @@ from raidtui.results.lines import (
 from raidtui.results.old_new import legend, lines, missing_lines, verdict_lines
 from raidtui.results.resources import resource_tables
 from raidtui.results.sweep_lines import RULE, grid, knee_lines
-from raidtui.results.verdicts import answer_lines
+from raidtui.results.verdicts import answer_lines, places
 
 WIDTH = 120
 """Default width in columns."""
@@ -148,13 +149,22 @@ def _old_new(comparison: Comparison) -> Iterator[Said]:
         yield Said(clean(sentence, 4096))
     for sentence in missing_lines(comparison):
         yield Said(clean(sentence, 4096), "✗")
-    said: dict[str, list[str]] = {}
+    said: dict[str, list[tuple[str, str]]] = {}
+    common = common_marks(comparison)
     for row in comparison.rows:
         for index, name in enumerate(comparison.workloads):
-            for sentence in filter(None, (why(row, index), beside(row, index))):
-                said.setdefault(sentence, []).append(f"{row.label} under {name}")
-    for note in (*comparison.notes, *(f"{named(where, 6)}: {sentence}" for sentence, where in said.items())):
+            entry = row.entries[index]
+            marks = [mark_words(mark) for mark in entry.marks if not _is_said(mark, common)] if entry else []
+            for sentence in filter(None, (why(row, index), "; ".join(marks))):
+                said.setdefault(sentence, []).append((row.label, name))
+    count = len(comparison.workloads)
+    notes = (f"{named(places(where, count, 'under'), 6)}: {sentence}" for sentence, where in said.items())
+    for note in (*comparison.notes, *notes):
         yield Said(clean(note, 4096), "⚠")
+
+
+def _is_said(mark: Noted, common: Sequence[str]) -> bool:
+    return any(line.endswith(f": {mark.sentence} [{mark.code}]") for line in common)
 
 
 def _name(name: str, longest: int) -> str:
