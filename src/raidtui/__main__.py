@@ -35,12 +35,19 @@ def main() -> int:
             return _lacks(error)
 
         return serve()
+    if words[:1] == ["peer"]:
+        try:
+            from raidtui.engine.peer import serve as serve_run
+        except ImportError as error:
+            return _lacks(error)
+
+        return serve_run()
     if words[:1] == ["builder"]:
         from raidtui.stack.builder.serve import serve as build
 
         return build(words[1:])
     if words[:1] == ["runner"]:
-        from raidtui.engine.run.runner import run_folder
+        from raidtui.engine.run.entry import run_folder
 
         return run_folder(words[1])
     from raidtui.cli.main import main as command_line

@@ -129,6 +129,14 @@ class Child:
         return None
 
 
+def end_session(child: Child) -> None:
+    """End a process that leads a session of its own, and what it started there: SIGTERM, then SIGKILL."""
+    for number, grace_s in ((signal.SIGTERM, 1.0), (signal.SIGKILL, KILL_GRACE_S)):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, number)
+        child.wait(grace_s)
+
+
 def spawn(
     argv: Sequence[str],
     *,

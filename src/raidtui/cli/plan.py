@@ -28,6 +28,13 @@ BIND: Final = Refusal(
     "For example: --bind data=SERIAL,SERIAL.",
 )
 
+HOST: Final = Refusal(
+    "host",
+    "--host is not valid",
+    "--host has the form GROUP=ADDRESS,ADDRESS and may name each group once.",
+    "For example: --host clients=root@10.0.0.1,root@10.0.0.2.",
+)
+
 
 def plan_command(args: Namespace) -> int:
     """Print the plan; nothing is touched."""
@@ -44,7 +51,7 @@ def plan_command(args: Namespace) -> int:
 
 def request_of(args: Namespace) -> PlanRequest:
     """Return the request that the arguments of `plan` and `replay` describe."""
-    return PlanRequest(*asked(args, args.bind))
+    return PlanRequest(*asked(args, args.bind), hosts_of(args.host))
 
 
 def asked(args: Namespace, bind_words: Sequence[str]) -> tuple[str, dict[str, tuple[str, ...]], Options]:
@@ -67,6 +74,9 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         yield "A rehearsal (--quick): good for trying, not for comparing."
     yield ""
     yield from _disk_lines(plan)
+    for host in (host for group in plan.hosts.values() for host in group):
+        yield (f"Host     {clean(host.ref)}: {clean(host.host)} ({clean(host.address)}), reached from "
+               f"{clean(host.storage_address)} at {clean(host.own_address)}")  # fmt: skip
     yield ""
     rounds = len({cell.round for cell in plan.cells})
     most = " at most: what the ranking no longer needs is left out" if plan.ends_early else ""
@@ -131,6 +141,8 @@ def add_scenario_arguments(parser: ArgumentParser, json_help: str = "print JSON"
                         help="only this workload; may be repeated; 'T8Q32 4k randread' adds a workload")  # fmt: skip
     parser.add_argument("--quick", action="store_true",
                         help="rehearsal: at most 3 s per run of fio, and 256 MiB of prefill; not comparable")  # fmt: skip
+    parser.add_argument("--host", action="append", default=[], metavar="GROUP=ADDRESS,…",
+                        help="the hosts of a group, as the storage server reaches them over ssh; may be repeated")
     parser.add_argument("--json", action="store_true", help=json_help)
 
 
@@ -146,6 +158,18 @@ def binding_of(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
             raise fail(BIND, f"role {role[:80]!r} is bound twice", place="--bind")
         bound[role] = names
     return bound
+
+
+def hosts_of(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the words of `--host` as ssh destinations by group. Raises ProblemError (`host`)."""
+    found: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        group, equals, rest = word.partition("=")
+        names = split_ids([rest])
+        if not (group and equals and names) or group in found:
+            raise fail(HOST, f"{word[:200]!r} is not GROUP=ADDRESS,ADDRESS, or names a group again", place="--host")
+        found[group] = names
+    return found
 
 
 def split_ids(words: Sequence[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import msgspec
 
 from raidtui import inventory
 from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.hosts import find_hosts
 from raidtui.engine.compose.planner import make_plan, refused, used_roles
 from raidtui.engine.compose.preview import preview
 from raidtui.engine.compose.reading import read_document
@@ -194,7 +195,9 @@ def _plan(request: PlanRequest, token: str, known: Mapping[str, Disk] | None = N
     said = {role: ids for role, ids in request.bind.items() if role not in scenario.roles or role in roles}
     found = look().disks if known is None else tuple(known.values())
     binding = bind(roles, said, found, document.earlier)
-    made = make_plan(scenario, binding, request.options, token=token or runs.new_token(), boot_id=inventory.boot_id())
+    hosts = find_hosts(scenario, request.hosts, server().look_at)
+    made = make_plan(scenario, binding, request.options, token=token or runs.new_token(), boot_id=inventory.boot_id(),
+                     hosts=hosts)  # fmt: skip
     return made, {disk.id: disk for disk in found}
 
 

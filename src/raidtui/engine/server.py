@@ -9,8 +9,10 @@ from typing import NamedTuple, Protocol
 
 from raidtui import inventory
 from raidtui.engine.run import recover
+from raidtui.engine.run.peers import look_at
 from raidtui.inventory import Change
 from raidtui.model.disk import Disk
+from raidtui.model.plan import Host
 from raidtui.model.protocol import RecoveredRun
 
 
@@ -33,6 +35,8 @@ class Server(NamedTuple):
     watch: Callable[[Callable[[], object], Callable[[], bool]], Generator[tuple[Change, ...], bool | None]]
     """Changes of disks and of their users (`inventory.watch`)."""
     recover: Recover
+    look_at: Callable[[Mapping[str, Sequence[str]]], Mapping[str, tuple[Host, ...]]] = look_at
+    """Ask hosts beside it who they are, by group (`run.peers.look_at`)."""
     runner: tuple[str, ...] = ("runner",)
     """Words of the runner's command line before the run's folder."""
     simulated: bool = False

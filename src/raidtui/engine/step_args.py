@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from raidtui.engine.validity.evidence import Counted
-from raidtui.model.plan import Step, TargetKind
+from raidtui.model.plan import OnHost, Step, TargetKind
 from raidtui.model.problem import Exit, fail
 from raidtui.stack.action import STEP_ARGUMENTS
 
@@ -53,6 +53,8 @@ class WorkloadRun(msgspec.Struct, frozen=True):
     kind: TargetKind
     spec: dict[str, Any]
     """Options of the workload, as a scenario has them: the engine decodes them."""
+    on: tuple[OnHost, ...] = ()
+    """Hosts that load the target, each its own devices and region; empty for the storage server."""
 
 
 class Prefill(WorkloadRun, frozen=True):

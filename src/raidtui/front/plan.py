@@ -159,6 +159,8 @@ def replay_line(plan: Plan, scenario: str, options: Options, *, on: Sequence[str
     words = ["raidtui", *on, "replay", scenario]
     for role, disks in plan.binding.items():
         words += ["--bind", f"{role}={','.join(writable_name(disk) for disk in disks)}"]
+    for group, hosts in plan.hosts.items():
+        words += ["--host", f"{group}={','.join(host.address for host in hosts)}"]
     for flag, names in (("--layout", options.layouts), ("--workload", options.workloads)):
         for name in names:
             words += [flag, name]

@@ -35,11 +35,23 @@ class TargetDevice(NamedTuple):
     size_bytes: int
 
 
+class Loader(NamedTuple):
+    """A host that loads a target in place of this one."""
+
+    host: str
+    socket: str
+    """Unix socket of its fio server."""
+    offset_bytes: int
+    """Begin of its region on each of its devices."""
+
+
 class Target(NamedTuple):
     """The target of a workload: one block device, several devices at once, or a folder for files."""
 
     devices: tuple[TargetDevice, ...]
     kind: TargetKind = "block"
+    on: tuple[Loader, ...] = ()
+    """Hosts that load it; `devices` are those of all of them then, without descriptors here."""
 
     @property
     def size_bytes(self) -> int:
@@ -116,6 +128,8 @@ class Engine(Protocol):
     spec: type[msgspec.Struct]
     """Options: a frozen struct that forbids unknown fields; every field is typed and has a docstring."""
 
+    from_hosts: bool = False
+    """True if other hosts than the storage server can generate the load (`Target.on`)."""
     takes: Literal["block", "directory", "both"]
     """Kinds of targets that it can load."""
     tools: tuple[Tool, ...] = ()

@@ -104,6 +104,8 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
     """The tool's own report, unchanged."""
     bins: dict[str, dict[int, int]] = {}
     """Operations by their latency in ns, for each direction, if the tool reports them."""
+    hosts: dict[str, Summary] = {}
+    """The part of each host, if several generated the load."""
 
 
 DIRECTIONS: Final = ("read", "write", "trim", "sync")

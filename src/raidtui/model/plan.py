@@ -6,6 +6,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import msgspec
@@ -26,6 +27,33 @@ class Created(msgspec.Struct, frozen=True):
     kind: str
     name: str
     uuid: str
+
+
+class Host(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A host beside the storage server, as it was when the run was planned."""
+
+    ref: str
+    """Group and number: `clients-1`."""
+    address: str
+    """The ssh destination by which the storage server reaches it."""
+    host: str
+    machine_id: str
+    boot_id: str
+    kernel: str
+    own_address: str
+    """Its address on the link to the storage server."""
+    storage_address: str
+    """The storage server's address on that link."""
+    clock_difference_s: float = 0.0
+    """Its clock minus the storage server's, in seconds; the time that the message took is in it."""
+
+
+class OnHost(msgspec.Struct, frozen=True):
+    """A part of a target: devices of another host, and the region of them that it loads."""
+
+    host: str
+    refs: tuple[str, ...]
+    offset_bytes: int
 
 
 class Step(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -51,6 +79,8 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     """Upper bound of what it writes to disks; None where only the disks' speed bounds it."""
     seconds: float = 0.0
     """Estimated duration."""
+    host: str = ""
+    """Host that does it (`Host.ref`); empty for the storage server."""
 
 
 class CellPlan(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -116,6 +146,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     ceilings: dict[str, Any] = {}
     """Layouts that the plan adds because the policy asks for ceilings: bare disks, by name, as a scenario writes them."""
     sweeps: tuple[SweepPlan, ...] = ()
+    hosts: dict[str, tuple[Host, ...]] = {}
+    """Hosts beside the storage server, by group."""
 
     looks: dict[str, Look] = {}
     """Extent of the search on each disk to be erased when the plan was made, by disk id: the basis of the word blank."""
@@ -127,7 +159,12 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
         return isinstance(policy, dict) and policy.get("ranking") is not None
 
 
-def plan_digest(scenario: Mapping[str, Any], binding: Mapping[str, tuple[Fingerprint, ...]], options: Options) -> str:
+def plan_digest(
+    scenario: Mapping[str, Any],
+    binding: Mapping[str, tuple[Fingerprint, ...]],
+    options: Options,
+    hosts: Mapping[str, tuple[Host, ...]] = MappingProxyType({}),
+) -> str:
     """Digest to which consent refers: the same scenario on the same disks with the same options has the same digest.
 
     The steps follow from these alone; kernel names, the moment and the run's own names are left out.
@@ -137,6 +174,8 @@ def plan_digest(scenario: Mapping[str, Any], binding: Mapping[str, tuple[Fingerp
         for role, prints in binding.items()
     }
     body = {"scenario": scenario, "disks": disks, "options": msgspec.to_builtins(options)}
+    if hosts:
+        body["hosts"] = {group: [[one.machine_id, one.storage_address] for one in found] for group, found in hosts.items()}
     canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
 

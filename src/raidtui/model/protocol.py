@@ -81,6 +81,8 @@ class PlanRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bind: dict[str, tuple[str, ...]] = {}
     """Role → ids (serial or WWN) of its disks; roles left out are bound where exactly one choice fits."""
     options: Options = Options()
+    hosts: dict[str, tuple[str, ...]] = {}
+    """Group → ssh destinations of its hosts, as the storage server reaches them."""
 
 
 class StartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -13,7 +13,7 @@ from raidtui.model.host import HostUse
 from raidtui.model.mark import Mark, gravest_first, of_weight
 from raidtui.model.measure import Sample, Summary
 from raidtui.model.network import Interface, NetworkUse, RdmaPort
-from raidtui.model.plan import Amplification, Argv, Options
+from raidtui.model.plan import Amplification, Argv, Host, Options
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.statistics.ranking import Told
 from raidtui.model.sweep import Swept
@@ -157,6 +157,9 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     """Network interfaces, loopback included, and RDMA ports that moved or lost anything, whoever used them."""
     sweep: Swept | None = None
     """Its place in a sweep; None for a workload that the scenario gives by itself, and in older files."""
+    hosts: dict[str, Summary] = {}
+    """The part of each host that generated load, by `Host.ref`; empty if the storage server did. After several passes,
+    that of the last one."""
 
 
 def marked(cell: Cell, marks: Iterable[Mark]) -> Cell:
@@ -284,6 +287,8 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     problems: tuple[Problem, ...] = ()
     ranking: tuple[Ranked, ...] = ()
     """Rankings by workload, if one was requested."""
+    hosts: dict[str, tuple[Host, ...]] = {}
+    """Hosts beside the storage server, by group."""
 
 
 _Parts = msgspec.defstruct(

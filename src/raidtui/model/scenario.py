@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from raidtui.model.disk import Disk
+from raidtui.model.hosts import HostGroup
 from raidtui.model.problem import Problem
 from raidtui.model.scenario_words import NAME_PATTERN, NAME_WORDS
 from raidtui.model.sweep import Swept
@@ -242,3 +244,5 @@ class Scenario(NamedTuple):
     workloads: Mapping[str, Load]
     policy: Policy
     given: Mapping[str, Any]
+    hosts: Mapping[str, HostGroup] = MappingProxyType({})
+    """Hosts by group; the first group is the storage server. Empty if it is the only host."""

@@ -18,16 +18,12 @@ from msgspec import Meta
 from raidtui.model import hints, refusals, sweep
 from raidtui.model.convert import Operand, decode
 from raidtui.model.fields import fields_of
+from raidtui.model.hosts import HostGroup
 from raidtui.model.problem import Problem, ProblemError, Refusal, fail
+from raidtui.model.roles import read_role
 from raidtui.model.scenario import MAX_LAYOUTS, Entry, Load, Name, Node, Policy, Role, RoleRef, Scenario
 from raidtui.model.scenario_words import NAME_PATTERN, NAME_WORDS, ROLE_NAME, ROLE_PATTERN, SCHEMA
 
-ROLE_IMPOSSIBLE: Final = Refusal(
-    "role-impossible",
-    "A role that no disk can fit",
-    "The conditions of the role contradict each other.",
-    "Remove one of the conditions.",
-)
 ROLE_TWICE: Final = Refusal(
     "role-twice",
     "Role used twice",
@@ -49,6 +45,7 @@ PRECONDITION_NOT_ZERO: Final = Refusal(
 
 MAX_WORKLOADS: Final = 200
 MAX_NESTING: Final = 8
+MAX_GROUPS: Final = 8
 T = TypeVar("T")
 _SPELLING: Final = {
     NAME_PATTERN: NAME_WORDS,
@@ -65,6 +62,7 @@ class _Outline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: Annotated[str, Meta(max_length=200)] = ""
     why: Annotated[str, Meta(max_length=1000)] = ""
     policy: Any = msgspec.field(default_factory=dict)
+    hosts: dict[str, Any] = {}
 
 
 class Sketch(NamedTuple):
@@ -79,6 +77,8 @@ class Sketch(NamedTuple):
     policy: Policy
     own_problems: tuple[Problem, ...]
     """Everything wrong outside of layouts and workloads."""
+    hosts: Mapping[str, HostGroup]
+    """The valid ones."""
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -94,7 +94,8 @@ class Sketch(NamedTuple):
         outline = self.outline
         layouts = {name: entry.value for name, entry in self.layouts.items() if entry.value is not None}
         workloads = {name: entry.value for name, entry in self.workloads.items() if entry.value is not None}
-        return Scenario(outline.name, outline.title, outline.why, self.roles, layouts, workloads, self.policy, self.given)
+        return Scenario(outline.name, outline.title, outline.why, self.roles, layouts, workloads, self.policy, self.given,
+                        self.hosts)  # fmt: skip
 
 
 class Catalog(NamedTuple):
@@ -125,6 +126,7 @@ def read_sketch(value: Any, catalog: Catalog, place: str = "$") -> Sketch:
     roles = reader.read_roles(f"{place}.roles")
     layouts = reader.section(outline.layouts, f"{place}.layouts", MAX_LAYOUTS, reader.layout)
     workloads = reader.read_workloads(outline.workloads, f"{place}.workloads")
+    hosts = reader.read_hosts(outline.hosts, f"{place}.hosts")
     policy = Policy()
     try:
         policy = decode(Policy, outline.policy, f"{place}.policy")
@@ -133,7 +135,7 @@ def read_sketch(value: Any, catalog: Catalog, place: str = "$") -> Sketch:
         policy = _with_sweeps(policy, workloads)
     except ProblemError as error:
         problems += error.problems
-    return Sketch(outline, value, roles, layouts, workloads, policy, tuple(problems))
+    return Sketch(outline, value, roles, layouts, workloads, policy, tuple(problems), hosts)
 
 
 def _outline_of(value: Any, place: str, problems: list[Problem]) -> _Outline:
@@ -171,6 +173,26 @@ class _Reader:
         self._problems += [problem for entry in entries.values() for problem in entry.problems]
         self._roles = {name: entry.value for name, entry in entries.items() if entry.value is not None}
         return self._roles
+
+    def read_hosts(self, section: Mapping[str, Any], place: str) -> Mapping[str, HostGroup]:
+        """Return the valid groups of hosts, the storage server first."""
+
+        def group(value: Any, place: str, problems: list[Problem]) -> HostGroup | None:
+            try:
+                return decode(HostGroup, value, place)
+            except ProblemError as error:
+                problems += error.problems
+                return None
+
+        entries = self.section(section, place, MAX_GROUPS, group, ROLE_NAME) if section else {}
+        self._problems += [problem for entry in entries.values() for problem in entry.problems]
+        found = {name: entry.value for name, entry in entries.items() if entry.value is not None}
+        storage = next(iter(found), "")
+        if storage and found[storage].count != 1:
+            text = f"the first group of hosts, {storage!r}, is the storage server, and there is one"
+            remedy = 'Leave its "count" out; clients are another group.'
+            self._problems.append(refusals.SCHEMA.problem(text, place=f"{place}.{storage}.count", remedy=remedy))
+        return found
 
     def section(
         self, section: Mapping[str, Any], place: str, most: int,
@@ -393,15 +415,3 @@ def _reused_roles(node: Node, place: str, sharing: Collection[str]) -> Iterator[
     for role in sorted(whole.keys() & {role for counts in shared for role in counts}):
         text = f"the disks of role {role!r} are used whole in one place, and in part in another"
         yield ROLE_WHOLE.problem(text, place=place, remedy=ROLE_WHOLE.way_out)
-
-
-def read_role(value: Any, place: str) -> Role:
-    """Read a role. Raises ProblemError, also (`role-impossible`) for conditions that no disk can meet."""
-    role = decode(Role, value, place)
-    remedy = "Take it out, or the condition that it contradicts."
-    if wrong := [
-        Problem(ROLE_IMPOSSIBLE.code, text, f"{place}.where.{name}", remedy, exit=2)
-        for name, text in role.where.contradictions()
-    ]:
-        raise ProblemError(*wrong)
-    return role

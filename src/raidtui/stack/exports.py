@@ -143,6 +143,34 @@ def _differences(asked: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator
             yield Difference(what, value, found[what])
 
 
+def check(name: str, asked: Mapping[str, Any], found: dict[str, Any], more: Iterable[Difference] = ()) -> dict[str, Any]:
+    """Return what was found if it is as asked. Raises ProblemError (`read-back`), also if there are `more` differences."""
+    if wrong := [*_differences(asked, found), *more]:
+        raise mismatch("the export", name, wrong, "This version of the kernel or of its tools made something else.")
+    return found
+
+
+def await_nodes(nodes: Callable[[], Sequence[str | None]], export: Planned) -> list[str]:
+    """Wait until every device is there with a size; return their kernel names. Raises ProblemError (`export-not-there`)."""
+    until = time.monotonic() + NODE_TIMEOUT_S
+    while not all(node is not None and size_bytes(node) for node in nodes()):
+        if time.monotonic() > until:
+            break  # the size is compared when it is read back
+        time.sleep(0.05)
+    return the_nodes(nodes(), export)
+
+
+def the_nodes(nodes: Sequence[str | None], export: Planned) -> list[str]:
+    """Return the kernel names. Raises ProblemError (`export-not-there`) if one of the devices does not exist."""
+    found = []
+    for node, one in zip(nodes, export.devices, strict=True):
+        if node is None:
+            raise fail(NOT_THERE, f"there is no block device for {one.ref}", place=export.name,
+                       remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)  # fmt: skip
+        found.append(node)
+    return found
+
+
 @dataclass(frozen=True, kw_only=True)
 class Kind(Generic[P]):
     """A layer that exports devices. The public methods are the functions of its actions."""
@@ -176,7 +204,7 @@ class Kind(Generic[P]):
             for argv in self.make(context, export, paths):
                 commands.append(argv)
                 context.stop_if_cancelled()
-            self._await_nodes(export)
+            await_nodes(lambda: self.nodes(export), export)
             facts = self._made(context, export)
         except ProblemError:
             # The first problem is the one to report; the teardown of the block reports what this one could not remove.
@@ -185,29 +213,10 @@ class Kind(Generic[P]):
             raise
         return Outcome("created", facts, tuple(commands))
 
-    def _await_nodes(self, export: P) -> None:
-        """Wait until every device is there. Raises ProblemError (`export-not-there`)."""
-        until = time.monotonic() + NODE_TIMEOUT_S
-        while not all(node is not None and size_bytes(node) for node in self.nodes(export)):
-            if time.monotonic() > until:
-                self._the_nodes(export)
-                return  # the size is compared when it is read back
-            time.sleep(0.05)
-
-    def _the_nodes(self, export: P) -> list[str]:
-        """Return the kernel names. Raises ProblemError (`export-not-there`)."""
-        found = []
-        for node, one in zip(self.nodes(export), export.devices, strict=True):
-            if node is None:
-                raise fail(NOT_THERE, f"there is no block device for {one.ref}", place=export.name,
-                           remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)  # fmt: skip
-            found.append(node)
-        return found
-
     def _made(self, context: Context, export: P) -> dict[str, Any]:
         """Check both sides, record the paths in the context, and return the facts. Raises ProblemError."""
         self._check(context, export)
-        nodes = self._the_nodes(export)
+        nodes = the_nodes(self.nodes(export), export)
         wait_for_udev(nodes, NODE_TIMEOUT_S)
         for place, (one, node) in enumerate(zip(export.devices, nodes, strict=True)):
             link = self.device_path(export, place)
@@ -218,7 +227,7 @@ class Kind(Generic[P]):
     def _check(self, context: Context, export: P) -> dict[str, Any]:
         """Return what is read back from both sides. Raises ProblemError (`read-back`) if it is not as asked."""
         found = bounded(lambda: self.read(export), "asking the target and its initiator")
-        nodes = self._the_nodes(export)
+        nodes = the_nodes(self.nodes(export), export)
         found |= {
             "devices": nodes,
             "sizes_bytes": [size_bytes(node) for node in nodes],
@@ -228,14 +237,12 @@ class Kind(Generic[P]):
             "sizes_bytes": [one.size_bytes for one in export.devices],
             "sectors_bytes": [one.sector_bytes for one in export.devices],
         }
-        wrong = list(_differences(asked, found))
-        for one, path in zip(export.devices, self.backing(export), strict=True):
-            if path is None or os.path.realpath(path) != os.path.realpath(context.path(one.on)):
-                wrong.append(Difference("device", context.path(one.on), path))
-        if wrong:
-            remedy = "This version of the kernel or of its tools made something else."
-            raise mismatch("the export", export.name, wrong, remedy)
-        return found
+        wrong = [
+            Difference("device", context.path(one.on), path)
+            for one, path in zip(export.devices, self.backing(export), strict=True)
+            if path is None or os.path.realpath(path) != os.path.realpath(context.path(one.on))
+        ]
+        return check(export.name, asked, found, wrong)
 
     def verify(self, context: Context, export: P) -> Outcome:
         """Read both sides back; facts are what was read. Raises ProblemError (`read-back`)."""
@@ -252,7 +259,7 @@ class Kind(Generic[P]):
     def members(self, context: Context, export: P) -> Mapping[str, str]:
         """Return the kernel names of the connected devices and of those below. Raises ProblemError."""
         below = (Path(os.path.realpath(context.path(one.on))).name for one in export.devices)
-        above = dict.fromkeys(self._the_nodes(export), "target")
+        above = dict.fromkeys(the_nodes(self.nodes(export), export), "target")
         return above | {node: "member" for node in below if devno(node) is not None}
 
     def teardown(self, context: Context, export: P) -> Outcome:

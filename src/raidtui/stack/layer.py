@@ -16,7 +16,7 @@ import msgspec
 from raidtui.model.convert import Operand
 from raidtui.model.describe import Field
 from raidtui.model.fields import fields_of
-from raidtui.model.plan import Argv, Created, Names, TargetKind
+from raidtui.model.plan import Argv, Created, Host, Names, OnHost, TargetKind
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
 from raidtui.model.tool import KernelModule, Tool
@@ -67,6 +67,7 @@ class Draft(NamedTuple):
     creates: Created | None = None
     writes_bytes: int | None = 0
     seconds: float = 1.0
+    host: str = ""
 
 
 class PlannedTarget(NamedTuple):
@@ -87,6 +88,9 @@ class PlannedTarget(NamedTuple):
 
     A filesystem adds I/O of its own (`at least`); a compressing or caching layer has no fixed relation (`no`).
     """
+    on: tuple[OnHost, ...] = ()
+    """Other hosts that load it, each a region of `size_bytes` of its own devices; `refs` and `paths` are those of the
+    first host then."""
 
 
 def all_at_once(parts: Sequence[Part]) -> PlannedTarget:
@@ -223,6 +227,10 @@ class Layer(Generic[Spec]):
 
     devices: Callable[[Spec, Counts], int] = lambda *_: 1
     """Return the number of block devices that it is for the layer above."""
+    exported_to: Callable[[Spec], str] = lambda _: ""
+    """Return the group of hosts that the layer's devices are on; empty for the storage server itself."""
+    plan_on: Callable[[Spec, Parts, Names, Sequence[Host]], Planned] | None = None
+    """Plan it with the devices on these hosts (`exported_to`). Raises ProblemError as `plan`."""
     together: Callable[[Sequence[Shared[Spec]], Names, Policy], Sequence[Planned]] | None = None
     """Plan all layers of this kind in a layout at once, since they share disks: several may stand on the same role.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from raidtui.engine.compose.reading import RESET_IMPOSSIBLE
 from raidtui.model.disk import Disk
-from raidtui.model.plan import Names
+from raidtui.model.plan import Host, Names
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
+from raidtui.model.refusals import UNKNOWN_NAME
 from raidtui.model.scenario import Node, Policy, RoleRef
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import Draft, Part, Planned, Shared, placed
@@ -23,10 +25,16 @@ COLD_BELOW: Final = Refusal(
 )
 
 
-def plan_layout(node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy) -> Planned:
+Hosts = Mapping[str, tuple[Host, ...]]
+"""Hosts beside the storage server, by group."""
+
+
+def plan_layout(
+    node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy, hosts: Hosts = MappingProxyType({})
+) -> Planned:
     """The layer and everything below it, as one: built from below, taken down from above."""
     together = _plan_together(node, roles, names, policy)
-    own = _plan_layer(node, roles, names, policy, together)
+    own = _plan_layer(node, roles, names, policy, together, hosts)
     return own._replace(
         build=(*(draft for one in together.values() for draft in one.build), *own.build),
         teardown=(*own.teardown, *(draft for one in reversed(together.values()) for draft in one.teardown)),
@@ -54,8 +62,9 @@ def _disks_below(node: Node, roles: Mapping[str, tuple[Part, ...]]) -> dict[str,
 
 
 def _plan_layer(
-    node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy, together: Mapping[str, Planned]
-) -> Planned:
+    node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy, together: Mapping[str, Planned],
+    hosts: Hosts,
+) -> Planned:  # fmt: skip
     if node.place in together:
         return with_tuning(node, roles, together[node.place]._replace(build=(), teardown=()), names)
     build: list[Draft] = []
@@ -68,7 +77,7 @@ def _plan_layer(
             if isinstance(source, RoleRef):
                 found += roles[source.role]
                 continue
-            below = _plan_layer(source, roles, names, policy, together)
+            below = _plan_layer(source, roles, names, policy, together, hosts)
             assert below.offers, "refused when the scenario was read"
             if below.filled:
                 raise ProblemError(RESET_IMPOSSIBLE.problem(f"nothing can stand on a {source.kind} that is reset",
@@ -82,8 +91,15 @@ def _plan_layer(
             needs_zero |= below.needs_zero
             found += below.offers
         parts[name] = tuple(found)
+    layer = all_layers()[node.kind]
+    group = layer.exported_to(node.spec)
     try:
-        own = all_layers()[node.kind].plan(node.spec, parts, names, policy)
+        if group and layer.plan_on is not None:
+            if group not in hosts:
+                raise fail(UNKNOWN_NAME, f"there is no group of hosts {group!r} beside the storage server", place="to")
+            own = layer.plan_on(node.spec, parts, names, hosts[group])
+        else:
+            own = layer.plan(node.spec, parts, names, policy)
     except ProblemError as error:
         raise ProblemError(*(placed(problem, node.kind, node.place) for problem in error.problems)) from None
     own = with_tuning(node, roles, own, names)

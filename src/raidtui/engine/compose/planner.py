@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -12,7 +13,7 @@ from raidtui.engine.compose import preconditioning
 from raidtui.engine.compose.binding import resolve
 from raidtui.engine.compose.cautions import of_data, of_memory, of_role
 from raidtui.engine.compose.ceilings import ceilings
-from raidtui.engine.compose.layout import disk_part, plan_layout
+from raidtui.engine.compose.layout import Hosts, disk_part, plan_layout
 from raidtui.engine.compose.ordering import Block, blocks_of, workloads_of
 from raidtui.engine.compose.reading import chosen, reductions, silent, stacking
 from raidtui.engine.compose.sweeps import by_sweep, sweep_plans
@@ -48,12 +49,18 @@ FILL_BYTES_PER_S: Final = 1e9
 
 
 def make_plan(
-    scenario: Scenario, binding: Mapping[str, tuple[Disk, ...]], options: Options, *, token: str, boot_id: str
+    scenario: Scenario,
+    binding: Mapping[str, tuple[Disk, ...]],
+    options: Options,
+    *,
+    token: str,
+    boot_id: str,
+    hosts: Hosts = MappingProxyType({}),
 ) -> Plan:
     """The plan of one run. The same arguments give the same plan. Raises ProblemError for what cannot fit these disks."""
     prints = {role: tuple(fingerprint(d, boot_id) for d in disks) for role, disks in binding.items()}
-    digest = plan_digest(scenario.given, prints, options)
-    planner = _Planner(scenario, binding, options, token, seed=digest)
+    digest = plan_digest(scenario.given, prints, options, hosts)
+    planner = _Planner(scenario, binding, options, token, digest, hosts)
     planner.whole()
     return Plan(
         digest=digest,
@@ -69,6 +76,7 @@ def make_plan(
         warnings=tuple(planner.warnings),
         ceilings={one.name: one.given for one in planner.bare.values()},
         sweeps=tuple(sweep_plans(planner.cells, planner.steps)),
+        hosts=dict(hosts),
     )
 
 
@@ -83,10 +91,12 @@ class _Planner:
     """Collects steps in order."""
 
     def __init__(
-        self, scenario: Scenario, binding: Mapping[str, tuple[Disk, ...]], options: Options, token: str, seed: str
-    ) -> None:
+        self, scenario: Scenario, binding: Mapping[str, tuple[Disk, ...]], options: Options, token: str, seed: str,
+        hosts: Hosts,
+    ) -> None:  # fmt: skip
         self.scenario = scenario
         self.seed = seed
+        self.hosts = hosts
         self.policy = scenario.policy
         self.options = options
         self.parts = {role: tuple(map(disk_part, disks)) for role, disks in binding.items()}
@@ -128,7 +138,7 @@ class _Planner:
         problems: dict[Problem, None] = {}
         for block in blocks:
             try:
-                planned.append(plan_layout(self.nodes[block.layout], self.parts, self.names, self.policy))
+                planned.append(plan_layout(self.nodes[block.layout], self.parts, self.names, self.policy, self.hosts))
             except ProblemError as error:
                 problems |= dict.fromkeys(error.problems)
         if problems:
@@ -196,6 +206,7 @@ class _Planner:
         erased = tuple(d for d in disks if not target.part or d == target.part)
         options: dict[str, Any] = plain(load.spec)
         region = engine.region_bytes(load.spec, size_bytes, kind=kind)
+        regions = len(target.refs) * max(1, len(target.on))
         # A directory is empty: there is nothing to read unless it is written before.
         fill = engine.reads(load.spec) and (self.policy.prefill or kind == "directory")
         for draft in planned.reset:
@@ -210,11 +221,11 @@ class _Planner:
         estimate = engine.estimate(load.spec, size_bytes, kind=kind)
         node, given = self.nodes[layout], self.scenario.given.get("policy", {})
         args = CellRun(
-            target.refs, load.kind, size_bytes, kind, options, target.part, target.counted, fill,
-            tuple(one.kind for one in node.walk()), reductions(node), given.get("caches", ""), region * len(target.refs),
+            target.refs, load.kind, size_bytes, kind, options, target.on, target.part, target.counted, fill,
+            tuple(one.kind for one in node.walk()), reductions(node), given.get("caches", ""), region * regions,
         )  # fmt: skip
         command = engine.command(load.spec, paths, size_bytes=size_bytes, kind=kind)
-        title, most = f"{cell.id}: measure {shown}", 1
+        title, most = f"{cell.id}: measure {shown}{_by(target)}", 1
         writes: int | None = estimate.max_written_bytes
         if self.policy.steady:
             most = QUICK_PASSES if self.options.quick else MOST_PASSES
@@ -303,6 +314,7 @@ class _Planner:
                 erases=erases,
                 writes_bytes=draft.writes_bytes,
                 seconds=draft.seconds,
+                host=draft.host,
                 **self._place,
             )
         )
@@ -312,10 +324,15 @@ def _fill(whose: str, load: Load, target: PlannedTarget) -> Draft:
     """The step that writes the region of a workload before it is read."""
     engine, size_bytes, kind = engines()[load.kind], target.size_bytes, target.kind
     region = engine.region_bytes(load.spec, size_bytes, kind=kind)
-    title, written = f"{whose}fill {size_text(region)} of {', '.join(target.paths)}", region * len(target.refs)
-    args = Prefill(target.refs, load.kind, size_bytes, kind, plain(load.spec), region)
+    title = f"{whose}fill {size_text(region)} of {', '.join(target.paths)}{_by(target)}"
+    written = region * len(target.refs) * max(1, len(target.on))
+    args = Prefill(target.refs, load.kind, size_bytes, kind, plain(load.spec), target.on, region)
     command = engine.prefill_command(load.spec, _paths(target), size_bytes=size_bytes, kind=kind)
     return Draft("prefill", title, args, (command,), writes_bytes=written, seconds=written / FILL_BYTES_PER_S)
+
+
+def _by(target: PlannedTarget) -> str:
+    return f" by {', '.join(one.host for one in target.on)}, a region each" if target.on else ""
 
 
 def _paths(target: PlannedTarget) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ import msgspec
 
 from raidtui.engine.compose import cautions
 from raidtui.engine.compose.binding import bind_partly
-from raidtui.engine.compose.layout import disk_part, plan_layout
+from raidtui.engine.compose.hosts import unnamed
+from raidtui.engine.compose.layout import Hosts, disk_part, plan_layout
 from raidtui.engine.compose.planner import make_plan
 from raidtui.engine.compose.reading import open_document, reductions, silent, stacking
 from raidtui.engine.compose.settings import workload_settings
@@ -44,6 +45,7 @@ class _Asked(NamedTuple):
     """The chosen workloads whose options can be read."""
     patterns: Mapping[str, Pattern]
     quick: bool
+    hosts: Hosts
 
     def loads_on(self, layout: str) -> dict[str, Load]:
         """Return the workloads that this layout is measured with."""
@@ -65,7 +67,8 @@ def preview(request: PreviewRequest, disks: Sequence[Disk]) -> Preview:
     loads = {name: entry for name, entry in sketch.workloads.items() if _wanted(name, entry, options.workloads)}
     readable = {name: load for name, entry in loads.items() if (load := entry.value) is not None and load.spec is not None}
     patterns = {name: engines()[load.kind].pattern(load.spec) for name, load in readable.items()}
-    asked = _Asked(Ground(sketch.roles, binding, sketch.policy), readable, patterns, options.quick)
+    hosts = unnamed(sketch.hosts)
+    asked = _Asked(Ground(sketch.roles, binding, sketch.policy), readable, patterns, options.quick, hosts)
     layouts = [_layout(name, entry, asked) for name, entry in entries.items()]
     workloads = tuple(_workloads(loads, layouts, asked))
     problems: list[Problem] = [*sketch.problems, *unbound]
@@ -74,7 +77,7 @@ def preview(request: PreviewRequest, disks: Sequence[Disk]) -> Preview:
     plan = None
     if not problems:
         try:
-            plan = make_plan(document.scenario, binding, options, token=TOKEN, boot_id=_NO_BOOT)
+            plan = make_plan(document.scenario, binding, options, token=TOKEN, boot_id=_NO_BOOT, hosts=hosts)
         except ProblemError as error:
             problems += error.problems
     return Preview(
@@ -100,7 +103,7 @@ def _layout(name: str, entry: Entry[Node], asked: _Asked) -> _Layout:
     if readable and not problems and all(role in ground.binding for role in node.roles()):
         parts = {role: tuple(map(disk_part, disks)) for role, disks in ground.binding.items()}
         try:
-            planned = plan_layout(node, parts, Names(TOKEN), ground.policy)
+            planned = plan_layout(node, parts, Names(TOKEN), ground.policy, asked.hosts)
         except ProblemError as error:
             problems += error.problems
     stack = piece.view if isinstance(piece.view, LayerView) else None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
 
+from raidtui.engine.compose.hosts import host_problems
 from raidtui.load.catalog import engines
 from raidtui.load.engine import Engine
 from raidtui.model.convert import decode
@@ -97,7 +98,7 @@ class Document:
     def scenario(self) -> Scenario:
         """The scenario without problems. Raises ProblemError with every problem, each naming its place."""
         scenario = self.sketch.whole()
-        checks = (_alone, _not_reset, _crossing_problems, _ranking_problems)
+        checks = (_alone, _not_reset, _crossing_problems, _ranking_problems, host_problems)
         # The workloads of a sweep have the same place, and mostly the same problems.
         if problems := dict.fromkeys(problem for check in checks for problem in check(scenario)):
             raise ProblemError(*problems)

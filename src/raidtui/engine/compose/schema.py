@@ -12,10 +12,11 @@ from raidtui.load.catalog import engines
 from raidtui.model.convert import schema_of
 from raidtui.model.describe import Field, Kind, Kinds
 from raidtui.model.fields import doc_of, fields_of
+from raidtui.model.hosts import HostGroup
 from raidtui.model.problem import Refusal, fail
 from raidtui.model.result import Result
 from raidtui.model.scenario import Policy, Role
-from raidtui.model.scenario_words import NAME_PATTERN, ROLE_PATTERN, SCHEMA
+from raidtui.model.scenario_words import NAME_PATTERN, ROLE_NAME, ROLE_PATTERN, SCHEMA
 from raidtui.model.sweep import MOST_VALUES, SWEPT
 from raidtui.model.table import Table
 from raidtui.stack.catalog import all_layers
@@ -77,10 +78,11 @@ def _scenario() -> dict[str, Any]:
             "name": {"type": "string", "pattern": NAME_PATTERN},
             "title": {"type": "string", "maxLength": 200},
             "why": {"type": "string", "maxLength": 1000},
-            "roles": section(of(Role), r"^[a-z][a-z0-9_-]{0,30}$"),
+            "roles": section(of(Role), f"^{ROLE_NAME}$"),
             "layouts": section({"$ref": "#/$defs/layer"}),
             "workloads": section({"$ref": "#/$defs/workload"}),
             "policy": of(Policy),
+            "hosts": section(of(HostGroup), f"^{ROLE_NAME}$"),
         },
         "$defs": definitions,
     }

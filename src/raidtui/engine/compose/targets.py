@@ -15,6 +15,12 @@ from raidtui.model.scenario import Load, Node, Policy
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import Part, PlannedTarget, Reading
 
+HOSTS_NEED_FIO: Final = Refusal(
+    "hosts-need-fio",
+    "Only fio can load from other hosts",
+    "A layout that is exported to other hosts is measured by fio's own client and server.",
+    "Use a workload of fio, or name the layouts for this workload in the policy's `only`.",
+)
 UNDER_SECTOR: Final = Refusal(
     "under-sector",
     "Blocks smaller than a sector",
@@ -30,6 +36,8 @@ def unfit(
     """`given`: as the scenario has it, `load`: as it will run. `disk_sector`: the largest sector of the layout's disks."""
     engine = engines()[load.kind]
     yield from kind_problems(engine, target.kind, load.place, layout)
+    if target.on and not engine.from_hosts:
+        yield HOSTS_NEED_FIO.problem(f"layout {layout} is loaded by other hosts, and {load.kind} cannot", place=load.place)
     yield from _under_sector(given, target, offers, disk_sector)
     for problem in engine.check_target(load.spec, load.place, target.size_bytes, kind=target.kind):
         yield msgspec.structs.replace(problem, message=f"on layout {layout}: {problem.message}")

@@ -7,6 +7,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -14,8 +15,8 @@ import msgspec
 from raidtui.engine import validity
 from raidtui.engine.run.journal import wall_clock
 from raidtui.engine.run.passes import Passes
-from raidtui.engine.run.target import TARGET, open_target
-from raidtui.engine.step_args import CellRun, Prefill, decode_args
+from raidtui.engine.run.target import TARGET
+from raidtui.engine.step_args import CellRun, Prefill, WorkloadRun, decode_args
 from raidtui.engine.validity.evidence import Counted, Evidence
 from raidtui.engine.validity.incidents import REMARK, TOOL
 from raidtui.load.catalog import engines
@@ -72,6 +73,8 @@ class Scene(NamedTuple):
     """Return the cells that the run has measured so far."""
     memory_bytes: int
     lost: Callable[[], tuple[str, ...]]
+    target: Callable[[WorkloadRun], AbstractContextManager[Target]]
+    """Hold the target of the step open, here or on the hosts that load it."""
     out_of_space: Callable[[], bool]
 
 
@@ -79,7 +82,7 @@ def prefill(args: Prefill, cell: str, scene: Scene) -> Measured:
     """Write the region that will be read. Raises ProblemError (`prefill`) when it could not be written."""
     engine = engines()[args.engine]
     spec = decode(engine.spec, args.spec, cell)
-    with open_target(args, scene.context) as target:
+    with scene.target(args) as target:
         live = functools.partial(scene.live, 0)
         measured = engine.prefill(spec, target, folder=scene.context.folder / "work", live=live, stop=scene.stop)
     if measured.problems and not scene.stop.is_set():
@@ -107,7 +110,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     watch = ProcessWatch({name: disk.id for name, disk in scene.disks.items()}) if processes.installed() else None
     host: HostUse | None = None
     try:
-        with open_target(args, scene.context) as target:
+        with scene.target(args) as target:
             target_names = _target_names(target, scene)
             if problems := engine.check_target(spec, step.cell, target.size_bytes, kind=target.kind):
                 raise ProblemError(*problems)
@@ -176,6 +179,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         steady=passes.steady(),
         host=host,
         sweep=plan.sweep,
+        hosts=measured.hosts if measured else {},
     )
     evidence = Evidence(
         cell=cell,
@@ -227,6 +231,8 @@ def counted_how(how: Counted, pattern: Pattern) -> Counted:
 
 def _target_names(target: Target, scene: Scene) -> tuple[str, ...]:
     """Kernel names of the devices that are measured; of a directory, those that its filesystem is on."""
+    if target.on:
+        return ()
     if target.kind == "block":
         return tuple(device.name for device in target.devices)
     return tuple(name for name, what in scene.devices.items() if what == "target")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,9 +15,10 @@ from raidtui.engine.machine import describe
 from raidtui.engine.run import claims, measuring, runs
 from raidtui.engine.run.conditioning import precondition
 from raidtui.engine.run.journal import JOURNAL_LOST, Journal
+from raidtui.engine.run.peers import Peers
 from raidtui.engine.run.second_look import look_again
 from raidtui.engine.run.tally import RESULT_NOT_SAVED, Tally
-from raidtui.engine.run.target import Family, family_of_step, reserve
+from raidtui.engine.run.target import Family, family_of_step, open_target, reserve
 from raidtui.engine.run.watchdog import Watchdog
 from raidtui.engine.step_args import Cooldown, Precondition, Prefill, Recheck, decode_args
 from raidtui.engine.validity.incidents import LOST, UNHEALTHY
@@ -65,20 +65,6 @@ _PROGRESS_EVERY_S = 0.5
 _GONE = ("disk-gone", "disk-changed", "disk-lost")
 
 
-def run_folder(folder: str) -> int:
-    """Entry of the runner process: execute the plan in this run's folder and return the exit code."""
-    os.umask(0o077)
-    return run(Runner(Path(folder)))
-
-
-def run(runner: Runner) -> int:
-    """Execute a runner's plan in this process. SIGTERM and SIGINT cancel it."""
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: runner.cancel.set())
-    return int(runner.run())
-
-
 class Runner:
     """One execution of one plan."""
 
@@ -98,6 +84,7 @@ class Runner:
         self._listener: Callable[[Frame], None] | None = None
         self._permits: dict[str, Permit] = {}
         self.builder = Builder(folder / "work")
+        self.peers = self._new_peers()
         self._claims: list[Lock] = []
         self._done_builds: list[BoundAction] = []
         self._step = ""
@@ -112,6 +99,8 @@ class Runner:
             self._note_start()
             if self._admit():
                 self._execute()
+            if problems := self.peers.end():
+                self._failed(Exit.LEFT_BEHIND, problems)
             outcome = self._exit()
         except BaseException as error:  # the boundary of the process: journaled, then shown to whoever follows
             self._problems.append(bug(error))
@@ -119,6 +108,7 @@ class Runner:
         finally:
             self._emit_if_possible(RunFinished(int(outcome), outcome.words, tuple(self._problems)))
             self._save()
+            self.peers.end()
             self.builder.close()
             for permit in self._permits.values():
                 permit.close()
@@ -175,6 +165,7 @@ class Runner:
             self._emit(Noted(f"the disks are searched for data for up to {LOOK_S:.0f} s before the first write"))
             if modules := builder_modules({step.action for step in steps}):
                 self.builder.start(*modules)  # it loads while the disks are searched
+            self.peers.start()
             permits = admit(self.folder.name, list(prints.values()), evidence.update)
         except ProblemError as error:
             self._failed(Exit.REFUSED, error.problems)
@@ -213,6 +204,9 @@ class Runner:
                 self._failed(Exit.INVALID, problems)
             self.watchdog.stop()
             self.sampler.stop()
+
+    def _new_peers(self) -> Peers:
+        return Peers(self.folder.name, self.folder, self.plan)
 
     def _new_sampler(self) -> FrameSource:
         threads = Threads(layer.threads for layer in all_layers().values())
@@ -363,6 +357,8 @@ class Runner:
             if stuck:
                 self._failed(Exit.LEFT_BEHIND, [stuck])
             return Outcome("done", {"valid": cell.valid}, (*settled, cell.command))
+        if step.host:
+            return self.peers.do(step)
         action = bind(step.action, step.args)
         if step.phase == "build":
             self._done_builds.append(action)
@@ -386,8 +382,8 @@ class Runner:
             stop=self.watchdog.stop_measuring,
             health=lambda: tuple(
                 mark_of(sentence, UNHEALTHY.code)
-                for action in self._done_builds
-                for sentence in action.health(self.context)
+                for found in (*(action.health(self.context) for action in self._done_builds), self.peers.health())
+                for sentence in found
             ),
             devices=self._family(step).devices,
             disks={permit.disk.name: permit.disk for permit in self._permits.values()},
@@ -395,6 +391,7 @@ class Runner:
             earlier=self.tally.cells,
             memory_bytes=self._memory_bytes,
             lost=self.watchdog.look,
+            target=lambda args: self.peers.loading(step, args) if args.on else open_target(args, self.context),
             out_of_space=lambda: self.journal.ran_out_of_space,
         )
 

@@ -82,9 +82,9 @@ def folder_of(run: str) -> Path:
     return folder
 
 
-def create(plan: Plan) -> tuple[str, Path]:
-    """A new run's name and its folder with the plan in it."""
-    run = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{plan.token}"
+def create(plan: Plan, name: str = "") -> tuple[str, Path]:
+    """Create the folder of a run with the plan in it, and return name and folder. `name`: default, by the time."""
+    run = name or f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{plan.token}"
     folder = private_folder(runs_folder() / run)
     private_folder(folder / "work")
     # A version that runs still name is not removed from the server (`remote/receive.py`).

@@ -112,6 +112,7 @@ class Tally:
             cells=tuple(self._cells),
             problems=(*self._notes, *(finished.problems if finished else ())),
             ranking=self.rankings.ranked(),
+            hosts=plan.hosts,
         )
 
     def _begin_block(self, block: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 import uuid
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -20,6 +20,7 @@ from raidtui.inventory import Change
 from raidtui.inventory.reasons import reason
 from raidtui.model.disk import Disk
 from raidtui.model.event import RecoverFinished
+from raidtui.model.plan import Host
 from raidtui.model.protocol import RecoveredDisk, RecoveredRun
 from raidtui.model.recording import Named, named, read_recording
 
@@ -74,11 +75,23 @@ def simulated_server(word: str) -> Server:
         search=lambda disks, _: disks,
         watch=_watch,
         recover=_recover,
+        look_at=_look_at,
         runner=("runner", "--simulate", word),
         simulated=True,
         machine_id=found.machine_id,
         boot_id=str(uuid.uuid5(uuid.NAMESPACE_OID, found.machine_id + inventory.boot_id())),
     )
+
+
+def _look_at(groups: Mapping[str, Sequence[str]]) -> dict[str, tuple[Host, ...]]:
+    """Return a simulated host for each address."""
+    names = enumerate(((group, at, address) for group, found in groups.items() for at, address in enumerate(found, 1)), 1)
+    hosts = [
+        (group, Host(f"{group}-{at}", address, f"simulated-{address}", address, address, "none (simulated)",
+                     f"192.0.2.{2 * number}", f"192.0.2.{2 * number + 1}"))
+        for number, (group, at, address) in names
+    ]  # fmt: skip
+    return {group: tuple(host for other, host in hosts if other == group) for group in groups}
 
 
 def _with_holder(disk: Disk, held: Mapping[str, str]) -> Disk:

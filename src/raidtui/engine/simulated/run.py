@@ -13,10 +13,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from raidtui import __version__
+from raidtui.engine.run.entry import run
 from raidtui.engine.run.journal import wall_clock
 from raidtui.engine.run.measuring import device_uses
-from raidtui.engine.run.runner import Runner, run
+from raidtui.engine.run.peers import Peers
+from raidtui.engine.run.runner import Runner
 from raidtui.engine.run.target import Family
 from raidtui.engine.simulated.disks import Recorded, recorded
 from raidtui.engine.simulated.rates import Rates, rates
@@ -144,6 +148,9 @@ class SimulatedRunner(Runner):
         self.tally.set_disks(tuple(self._disks.values()))
         self._emit(DisksAdmitted(ids, {"simulated": True}))
         return True
+
+    def _new_peers(self) -> Peers:
+        return Peers(self.folder.name, self.folder, msgspec.structs.replace(self.plan, hosts={}))
 
     def _new_sampler(self) -> SimulatedSampler:
         self._frames = SimulatedSampler(self._frame, [disk.name for disk in self._disks.values()])

@@ -6,6 +6,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -13,11 +14,12 @@ import msgspec
 
 from raidtui.base.proc import find_tool
 from raidtui.load.child import Bounds
-from raidtui.load.engine import Engine, Estimate, Pattern, Target, TargetDevice
+from raidtui.load.engine import FIRST_TARGET_FD, Engine, Estimate, Pattern, Target, TargetDevice
 from raidtui.load.fio import describe, rules
+from raidtui.load.fio.clients import client_argv, job_file, read_clients, write_jobs
 from raidtui.load.fio.command import command, prefill_spec
 from raidtui.load.fio.process import PATIENCE_S, Process, allow_open_files
-from raidtui.load.fio.report import Report, Sampler, bins_of, compact, summary_of
+from raidtui.load.fio.report import Report, Sampler, bins_of, compact, read_report, summary_of
 from raidtui.load.fio.spec import ALIGN_BYTES, FioSpec, files_of, region_of
 from raidtui.load.fio.verdict import Asked, problems_of, remarks_of
 from raidtui.model.measure import Measured, Sample, Summary
@@ -51,6 +53,7 @@ class FioEngine(Engine):
     spec: type[msgspec.Struct] = FioSpec
     tools = (Tool(name="fio", needed_for="measuring", remedy="apt install fio", at_least=(3, 33), packages=("fio",)),)
     takes: Literal["both"] = "both"
+    from_hosts = True
 
     def __init__(self, *, block_only: bool = True) -> None:
         self._block_only = block_only
@@ -159,10 +162,9 @@ class FioEngine(Engine):
             raise ProblemError(*problems)
         if find_tool("fio") is None:
             raise fail(FIO_MISSING, "fio is not installed", remedy=FIO_MISSING.way_out, exit=Exit.INVALID)
-        for device in target.devices:
+        for device in target.devices if not target.on else ():
             self._check_device(device, target.kind)
-        paths = target.fd_paths
-        argv = self.command(spec, paths, size_bytes=size_bytes, kind=target.kind)
+        argv = self._argv_for(spec, target, folder)
         sampler = Sampler(_ramp_s(spec))
 
         def on_report(report: Report) -> None:
@@ -170,7 +172,9 @@ class FioEngine(Engine):
                 live(sample)
 
         allow_open_files(spec, len(target.devices))
-        process = Process(argv, [device.fd for device in target.devices], folder, bounds)
+        fds = [device.fd for device in target.devices if not target.on]
+        read = partial(read_clients, sockets=_sockets(target)) if target.on else read_report
+        process = Process(argv, fds, folder, bounds, read)
         try:
             ended = process.follow(on_report, stop)
         finally:
@@ -185,7 +189,19 @@ class FioEngine(Engine):
             version=last.version if last else "",
             raw=compact(last) if last else None,
             bins=bins_of(last, timed_syncs=spec.times_syncs) if last else {},
-        )
+            hosts={host: summary_of(report, asked.jobs // len(target.on), timed_syncs=spec.times_syncs)
+                   for host, report in last.hosts.items()} if last else {},
+        )  # fmt: skip
+
+    def _argv_for(self, spec: FioSpec, target: Target, folder: Path) -> tuple[str, ...]:
+        """Return the command that runs the workload here, or on the hosts that load the target."""
+        if not target.on:
+            return self.command(spec, target.fd_paths, size_bytes=target.size_bytes, kind=target.kind)
+        each = len(target.devices) // len(target.on)
+        paths = tuple(f"/proc/self/fd/{FIRST_TARGET_FD + number}" for number in range(each))
+        argv = self.command(spec, paths, size_bytes=target.size_bytes, kind=target.kind)
+        write_jobs(folder, {one.host: job_file(argv, one.offset_bytes) for one in target.on})
+        return client_argv(argv[0], _sockets(target), folder)
 
     def _check_device(self, device: TargetDevice, kind: TargetKind) -> None:
         """Raises ProblemError unless the descriptor is a block device of at least the planned size, or a folder."""
@@ -201,6 +217,10 @@ class FioEngine(Engine):
         else:
             return
         raise fail(FIO_TARGET, message, place=device.name, remedy=FIO_TARGET.way_out, exit=Exit.INVALID)
+
+
+def _sockets(target: Target) -> dict[str, str]:
+    return {one.host: one.socket for one in target.on}
 
 
 def _quick_files(spec: FioSpec, size_bytes: int) -> FioSpec:

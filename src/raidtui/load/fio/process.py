@@ -35,8 +35,13 @@ class Process:
     Its patience is the time without a completed operation.
     """
 
-    def __init__(self, argv: Sequence[str], fds: Sequence[int], folder: Path, bounds: Bounds) -> None:
+    def __init__(
+        self, argv: Sequence[str], fds: Sequence[int], folder: Path, bounds: Bounds,
+        read: Callable[[bytes], Report] = read_report,
+    ) -> None:  # fmt: skip
+        """`read` decodes a report; it raises ValueError for what is none."""
         self.last: Report | None = None
+        self._read = read
         self._splitter = Splitter()
         self._stderr = bytearray()
         self._unread = ""
@@ -64,7 +69,7 @@ class Process:
 
     def _take(self, data: bytes, on_report: Callable[[Report], None]) -> None:
         try:
-            reports = [read_report(raw) for raw in self._splitter.feed(data)]
+            reports = [self._read(raw) for raw in self._splitter.feed(data)]
         except ValueError as error:
             self._unread = self._unread or str(error)
             return

@@ -136,6 +136,8 @@ class Report(msgspec.Struct, frozen=True):
     version: str
     group: Group
     raw: bytes
+    hosts: dict[str, Report] = {}
+    """The parts of the hosts, if several loaded the target."""
 
 
 _DECODER: Final = msgspec.json.Decoder(_Report)
@@ -290,6 +292,23 @@ def _latency_between(before: Spread | None, now: Spread) -> Latency:
         p999_us=p999,
         max_us=now.max_ns / 1000 if grew else None,
     )
+
+
+def joined_spread(spreads: Sequence[Spread]) -> Spread:
+    """Return the latency of several groups of jobs: mean and maximum of all, percentiles from the summed histograms."""
+    found = [one for one in spreads if one.count]
+    count = sum(one.count for one in found)
+    if not count:
+        return Spread(0, 0.0, 0.0)
+    bins: dict[int, int] = {}
+    for one in found:
+        for ns, number in one.bins.items():
+            bins[ns] = bins.get(ns, 0) + number
+    names = tuple(found[0].percentile)
+    at = _percentiles([float(name) for name in names], [(float(ns), number) for ns, number in sorted(bins.items())])
+    percentile = {name: round(us * 1000) for name, us in zip(names, at, strict=True) if us is not None}
+    mean = sum(one.mean_ns * one.count for one in found) / count
+    return Spread(count, mean, max(one.max_ns for one in found), percentile, bins)
 
 
 def _percentiles(percents: Iterable[float], bins: Sequence[tuple[float, int]]) -> list[float | None]:

@@ -8,7 +8,7 @@ from raidtui.model.tool import KernelModule
 from raidtui.stack import exports
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
-from raidtui.stack.nvmeof import plan
+from raidtui.stack.nvmeof import apart, plan
 from raidtui.stack.nvmeof.build import EXPORTS
 from raidtui.stack.nvmeof.spec import Export, NvmeofSpec
 
@@ -25,6 +25,8 @@ LAYER: Final = Layer(
     defaults=plan.defaults,
     tolerates_failures=exports.tolerates_failures,
     plan=plan.plan,
+    exported_to=plan.exported_to,
+    plan_on=plan.plan_on,
     shape=exports.shape,
     devices=exports.devices,
     amplifies=exports.amplifies,
@@ -47,5 +49,13 @@ LAYER: Final = Layer(
         ),
         "nvmeof.verify": Action(args=Export, do=EXPORTS.verify),
         "nvmeof.remove": Action(args=Export, do=EXPORTS.teardown),
+        "nvmeof.offer": Action(
+            args=Export, do=apart.offer, undo=apart.withdraw, health=apart.offer_health, members=apart.members
+        ),
+        "nvmeof.withdraw": Action(args=Export, do=apart.withdraw),
+        "nvmeof.connect": Action(
+            args=Export, do=apart.connect, undo=apart.disconnect, health=apart.connection_health
+        ),
+        "nvmeof.disconnect": Action(args=Export, do=apart.disconnect),
     },
 )  # fmt: skip

@@ -8,16 +8,18 @@ which Debian does not have. The connection is made by libblockdev's nvme plugin,
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
+
+import msgspec
 
 from raidtui.base.text import plural
 from raidtui.model.convert import Operand
-from raidtui.model.plan import Argv, Names
+from raidtui.model.plan import Argv, Created, Host, Names, OnHost
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
 from raidtui.stack.exports import LOOPBACK, port_of
-from raidtui.stack.layer import Counts, Draft, Parts, Planned, all_at_once
+from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, PlannedTarget, all_at_once
 from raidtui.stack.nvmeof import target
 from raidtui.stack.nvmeof.spec import DEFAULT_IN_CAPSULE_BYTES, DEFAULT_QUEUE_SIZE, Export, Namespace, NvmeofSpec
 
@@ -25,12 +27,22 @@ KIB: Final = 1 << 10
 _NQN: Final = "nqn.2014-08.org.nvmexpress:uuid:"
 MODULES: Final = {"loop": ("nvmet", "nvme-loop"), "tcp": ("nvmet-tcp", "nvme-tcp")}
 """Modules by transport; `nvmet` comes with the target's own."""
+TARGET_MODULES: Final = ("nvmet-tcp",)
+INITIATOR_MODULE: Final = "nvme-tcp"
+REGION_BYTES: Final = 1 << 20
+"""Regions of hosts begin at multiples of this."""
 
 NONE: Final = Refusal(
     "nvmeof-none",
     "Nothing to export",
     "An export has at least one device.",
     'Name a role or a layer: {"nvmeof": {"on": "@data"}}.',
+)
+LOOP_TO: Final = Refusal(
+    "nvmeof-loop-to",
+    "The transport loop has no network",
+    "The transport loop connects the kernel's target to its own initiator; other hosts cannot use it.",
+    'Use "transport": "tcp".',
 )
 CAPSULE: Final = Refusal(
     "nvmeof-in-capsule",
@@ -49,6 +61,9 @@ def check(spec: NvmeofSpec, counts: Counts, place: str) -> list[Problem]:
     problems = []
     if counts.get("on", 0) < 1:
         problems.append(NONE.problem("there is no device to export", place=f"{place}.on", remedy=NONE.way_out))
+    if spec.to and spec.transport == "loop":
+        text = "the transport loop does not reach other hosts"
+        problems.append(LOOP_TO.problem(text, place=f"{place}.transport", remedy=LOOP_TO.way_out))
     if (size := spec.in_capsule_data) is not None:
         if spec.transport == "loop":
             text = "the transport loop has no in-capsule data"
@@ -59,11 +74,16 @@ def check(spec: NvmeofSpec, counts: Counts, place: str) -> list[Problem]:
     return problems
 
 
+def exported_to(spec: NvmeofSpec) -> str:
+    return spec.to or ""
+
+
 def describe(spec: NvmeofSpec, counts: Counts) -> str:
-    """Return a short description: `4 devices over NVMe/TCP, 4 queues of 128`."""
+    """Return a short description: `4 devices over NVMe/TCP to clients, 4 queues of 128`."""
     protocol = {"tcp": "NVMe/TCP", "loop": "NVMe loop"}[spec.transport]
     queues = plural(spec.queues, "queue") if spec.queues is not None else "a queue for each CPU"
-    found = f"{plural(counts.get('on', 1), 'device')} over {protocol}, {queues} of {spec.queue_size}"
+    where = f" to {spec.to}" if spec.to else ""
+    found = f"{plural(counts.get('on', 1), 'device')} over {protocol}{where}, {queues} of {spec.queue_size}"
     if spec.in_capsule_data is not None:
         found += f", {spec.in_capsule_data.text} in capsules"
     return found
@@ -82,43 +102,77 @@ def defaults(spec: NvmeofSpec, counts: Counts) -> Mapping[str, tuple[str, str]]:
 
 def plan(spec: NvmeofSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     """Return steps, target and devices."""
-    created = names.new("nvmeof")
+    created, below = names.new("nvmeof"), parts["on"]
+    export = _export(spec, below, created, LOOPBACK if spec.transport == "tcp" else created.name)
+    offers = tuple(
+        one._replace(ref=namespace.ref, path=device_path(namespace), rotational=False)
+        for one, namespace in zip(below, export.devices, strict=True)
+    )
+    undo = (disconnect_argv(export), *target.remove_argvs(export))
+    steps = (
+        Draft("nvmeof.export", f"Export {describe(spec, {'on': len(below)})}, and connect to it", export,
+              tuple(create_argvs(export, {one.on: one.on_path for one in export.devices})), undo, created, seconds=3.0),
+        Draft("nvmeof.verify", "Read the export and the connection back", export, seconds=0.5),
+    )  # fmt: skip
+    teardown = Draft("nvmeof.remove", "Disconnect, and remove the export", export, undo, seconds=2.0)
+    return Planned(steps, (teardown,), (all_at_once(offers),), offers)
+
+
+def plan_on(spec: NvmeofSpec, parts: Parts, names: Names, hosts: Sequence[Host]) -> Planned:
+    """Return the plan of an export to other hosts: a subsystem for each of them, so that no other can connect to it."""
+    below, build, teardown, on = parts["on"], list[Draft](), list[Draft](), list[OnHost]()
+    region = min(one.size_bytes for one in below) // len(hosts) // REGION_BYTES * REGION_BYTES
+    for number, host in enumerate(hosts):
+        offered, connected = names.new("nvmeof"), names.new("nvmeof")
+        export = _export(spec, below, offered, host.storage_address)
+        connection = msgspec.structs.replace(export, name=connected.name, disks=())
+        what = f"{plural(len(below), 'device')} over NVMe/TCP"
+        planned = target.export_changes(export, {one.on: one.on_path for one in export.devices})
+        changes = tuple(change.argv for change in planned)
+        build += [
+            Draft("nvmeof.offer", f"Export {what} to {host.ref} alone", export,
+                  (*(("modprobe", module) for module in TARGET_MODULES), *changes), tuple(target.remove_argvs(export)),
+                  offered, seconds=1.0),
+            Draft("nvmeof.connect", f"{host.ref}: connect to it", connection,
+                  (("modprobe", INITIATOR_MODULE), connect_argv(export)), (disconnect_argv(export),), connected,
+                  seconds=3.0, host=host.ref),
+        ]  # fmt: skip
+        teardown += [
+            Draft("nvmeof.disconnect", f"{host.ref}: disconnect", connection, (disconnect_argv(export),), seconds=1.0,
+                  host=host.ref),
+            Draft("nvmeof.withdraw", f"Remove the export to {host.ref}", export, tuple(target.remove_argvs(export)),
+                  seconds=1.0),
+        ]  # fmt: skip
+        on.append(OnHost(host.ref, tuple(one.ref for one in export.devices), number * region))
+    paths = tuple(f"{hosts[0].ref}:{device_path(one)}" for one in export.devices)
+    measured = PlannedTarget(on[0].refs, paths, region, counted="no", on=tuple(on))
+    return Planned(tuple(build), tuple(teardown), (measured,), ())
+
+
+def _export(spec: NvmeofSpec, below: Sequence[Part], created: Created, address: str) -> Export:
+    """Return the export of these devices. `address`: where it listens; with the transport loop, any name."""
     own = uuid.UUID(created.uuid)
     host = str(uuid.uuid5(own, "host"))
-    is_tcp = spec.transport == "tcp"
-    below = parts["on"]
     namespaces = tuple(
         Namespace(f"nvmeof:{created.name}-{number}", one.ref, one.path, str(uuid.uuid5(own, f"namespace {number}")),
                   one.size_bytes, one.logical_sector_bytes)
         for number, one in enumerate(below, 1)
     )  # fmt: skip
-    export = Export(
+    return Export(
         name=created.name,
         nqn=_NQN + created.uuid,
         host_nqn=_NQN + host,
         host_id=host,
         port=1 + own.int % 0xFFFE,
         transport=spec.transport,
-        address=LOOPBACK if is_tcp else created.name,
-        service=str(port_of(created.uuid)) if is_tcp else "",
+        address=address,
+        service=str(port_of(created.uuid)) if spec.transport == "tcp" else "",
         devices=namespaces,
         disks=tuple(dict.fromkeys(disk for one in below for disk in one.disks)),
         queue_size=spec.queue_size,
         queues=spec.queues,
         in_capsule_bytes=_in_capsule_bytes(spec),
     )
-    offers = tuple(
-        one._replace(ref=namespace.ref, path=device_path(namespace), rotational=False)
-        for one, namespace in zip(below, namespaces, strict=True)
-    )
-    undo = (disconnect_argv(export), *target.remove_argvs(export))
-    steps = (
-        Draft("nvmeof.export", f"Export {describe(spec, {'on': len(below)})}, and connect to it", export,
-              tuple(create_argvs(export, {one.on: one.on_path for one in namespaces})), undo, created, seconds=3.0),
-        Draft("nvmeof.verify", "Read the export and the connection back", export, seconds=0.5),
-    )  # fmt: skip
-    teardown = Draft("nvmeof.remove", "Disconnect, and remove the export", export, undo, seconds=2.0)
-    return Planned(steps, (teardown,), (all_at_once(offers),), offers)
 
 
 def _in_capsule_bytes(spec: NvmeofSpec) -> int | None:

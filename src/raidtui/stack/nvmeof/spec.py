@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from raidtui.model.convert import Operand
+from raidtui.model.scenario import Name
 from raidtui.model.units import Size
 from raidtui.stack.tuning.spec import Tuning
 
@@ -19,12 +20,15 @@ DEFAULT_IN_CAPSULE_BYTES: Final = 16 << 10
 
 
 class NvmeofSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Block devices that this server exports with the kernel's NVMe target, and uses itself over the same protocol."""
+    """Block devices that the storage server exports with the kernel's NVMe target, for itself or for other hosts."""
 
     on: Operand
     """The devices to export: disks, or layers. Each becomes a namespace of one subsystem."""
     transport: Transport = "tcp"
-    """tcp: over a socket on this server's loopback address; loop: inside of the kernel, without a network."""
+    """tcp: over a socket; loop: inside of the kernel, without a network."""
+    to: Name | None = None
+    """The group of hosts that connect and are measured, each with a region of its own. Default: the storage server
+    itself, over its loopback address."""
     queues: Annotated[int, Meta(ge=1, le=127)] | None = None
     """I/O queues of the connection. Default: one for each CPU."""
     queue_size: Annotated[int, Meta(ge=16, le=1024)] = DEFAULT_QUEUE_SIZE

@@ -1,0 +1,120 @@
+"""Hosts of a scenario: which groups it has, who they are, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from raidtui.model.hosts import HostGroup
+from raidtui.model.plan import Host
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
+from raidtui.model.refusals import UNKNOWN_NAME
+from raidtui.model.scenario import Node, Scenario
+from raidtui.stack.catalog import all_layers
+
+HOSTS_MISSING: Final = Refusal(
+    "hosts-missing",
+    "Hosts are not named",
+    "The scenario has a group of hosts beside the storage server, and --host does not name as many as it counts.",
+    "Name each by the ssh destination that the storage server reaches it by: --host clients=root@10.0.0.1,root@10.0.0.2.",
+)
+HOST_TWICE: Final = Refusal(
+    "host-twice",
+    "One host under two names",
+    "Two names lead to the same running kernel, or to the storage server itself.",
+    "Name every host once.",
+)
+HOST_NO_LINK: Final = Refusal(
+    "host-no-link",
+    "The link to a host is not known",
+    "The address of the storage server on the link to the host comes from ssh (SSH_CONNECTION), and ssh did not tell it.",
+    "Name the host by its own address on that link, without a jump host.",
+)
+HOST_CLOCK: Final = Refusal(
+    "host-clock",
+    "The clock of a host is wrong",
+    "The clocks of the storage server and of the host are far apart, so that the times in their records do not fit.",
+    "Set the clocks by the same time server (chrony).",
+)
+EXPORT_BELOW: Final = Refusal(
+    "export-below",
+    "Nothing can stand on what other hosts have",
+    "The devices of a layer that is exported to other hosts are there, and layers are built on the storage server.",
+    "Measure the exported layer itself.",
+)
+_CLOCKS_APART_S: Final = 60.0
+
+LookAt = Callable[[Mapping[str, Sequence[str]]], Mapping[str, tuple[Host, ...]]]
+
+
+def clients_of(scenario: Scenario) -> dict[str, int]:
+    """Return the number of hosts of each group beside the storage server."""
+    return {name: group.count for name, group in list(scenario.hosts.items())[1:]}
+
+
+def unnamed(groups: Mapping[str, HostGroup]) -> dict[str, tuple[Host, ...]]:
+    """Return hosts for a preview, before anybody has named them: their references stand for their addresses."""
+    return {
+        name: tuple(
+            Host(ref, ref, ref, ref, ref, "", ref, f"storage-to-{ref}")
+            for ref in (f"{name}-{number}" for number in range(1, group.count + 1))
+        )
+        for name, group in list(groups.items())[1:]
+    }
+
+
+def host_problems(scenario: Scenario) -> Iterator[Problem]:
+    """Layers that are exported to a group that is none, or that something stands on."""
+    known = clients_of(scenario)
+    for node in scenario.layouts.values():
+        for layer in node.walk():
+            group = all_layers()[layer.kind].exported_to(layer.spec)
+            if group and group not in known:
+                example = 'Add "hosts": {"storage": {}, "clients": {"count": 2}}.'
+                remedy = f"Groups: {', '.join(known)}." if known else example
+                text = f"there is no group of hosts {group!r} beside the storage server"
+                yield UNKNOWN_NAME.problem(text, place=f"{layer.place}.to", remedy=remedy)
+            if group and layer is not node:
+                yield EXPORT_BELOW.problem("a layer stands on devices of other hosts", place=layer.place)
+
+
+def find_hosts(scenario: Scenario, said: Mapping[str, Sequence[str]], look_at: LookAt) -> Mapping[str, tuple[Host, ...]]:
+    """Return the hosts of every group that a layout is exported to. Raises ProblemError."""
+    known = clients_of(scenario)
+    if strange := [group for group in said if group not in known]:
+        raise ProblemError(UNKNOWN_NAME.problem(f"there is no group of hosts {strange[0]!r} to name", place="--host"))
+    wanted = {group: known[group] for group in known if group in set(_used(scenario.layouts.values()))}
+    if problems := [
+        HOSTS_MISSING.problem(f"{group} has {count} hosts, and --host names {named}", place=f"--host {group}")
+        for group, count in wanted.items() if (named := len(said.get(group, ()))) != count
+    ]:  # fmt: skip
+        raise ProblemError(*problems)
+    if not wanted:
+        return {}
+    found = look_at({group: said[group] for group in wanted})
+    if problems := list(_wrong([host for group in found.values() for host in group])):
+        raise ProblemError(*problems)
+    return found
+
+
+def _used(layouts: Iterable[Node]) -> Iterator[str]:
+    for node in layouts:
+        for layer in node.walk():
+            if group := all_layers()[layer.kind].exported_to(layer.spec):
+                yield group
+
+
+def _wrong(hosts: Sequence[Host]) -> Iterator[Problem]:
+    # A boot id is shared by machines that were started from one snapshot, a machine id by copies of one installation.
+    for kernel, times in Counter((host.boot_id, host.machine_id) for host in hosts).items():
+        if times > 1:
+            names = ", ".join(f"{host.ref} ({host.address})" for host in hosts if (host.boot_id, host.machine_id) == kernel)
+            yield HOST_TWICE.problem(f"{names} are one host", exit=Exit.REFUSED)
+    for host in hosts:
+        if not host.storage_address:
+            yield HOST_NO_LINK.problem(f"ssh to {host.address} did not tell the addresses of the link", place=host.ref,
+                                       exit=Exit.REFUSED)  # fmt: skip
+        if abs(host.clock_difference_s) > _CLOCKS_APART_S:
+            text = f"the clock of {host.ref} is {host.clock_difference_s:+.0f} s from that of the storage server"
+            yield HOST_CLOCK.problem(text, place=host.ref, exit=Exit.REFUSED)

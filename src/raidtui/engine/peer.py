@@ -1,0 +1,239 @@
+"""A peer: the part of a run that happens on another host, ordered by the run over ssh (`run/peers.py`).
+
+It plans nothing. It has the planned steps of its host, a journal of its own, and undoes what it made when it is told to,
+when the connection ends, or when it hears nothing for `LEASE_S`. If it is killed itself, `raidtui recover` on this host
+reads its journal. It never gets a permit for a disk.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import signal
+import socket
+import sys
+import threading
+import time
+from contextlib import ExitStack
+from typing import Final
+
+import msgspec
+
+from raidtui import __version__, inventory
+from raidtui.base.lines import LineReader
+from raidtui.base.proc import ToolError, find_tool, run
+from raidtui.engine.machine import describe
+from raidtui.engine.run import runs
+from raidtui.engine.run.journal import Journal
+from raidtui.engine.run.target import open_target, reserve
+from raidtui.engine.step_args import CellRun, Prefill, WorkloadRun, decode_args
+from raidtui.load.fio.clients import Server
+from raidtui.model.convert import encode
+from raidtui.model.event import RunFinished, RunStarted, StepDone, StepFailed, StepStarted
+from raidtui.model.hosts import LEASE_S, PEER_PROTOCOL, Answer, Order, PeerHello
+from raidtui.model.plan import Plan, Step
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, bug, fail
+from raidtui.model.protocol import MAX_REQUEST_BYTES
+from raidtui.stack import mounts
+from raidtui.stack.action import BoundAction, Outcome
+from raidtui.stack.catalog import bind, builder_modules, require_libraries
+from raidtui.stack.context import Context
+
+PEER_ORDER: Final = Refusal(
+    "peer-order",
+    "A host was ordered to do what it cannot",
+    "The run and its peer on another host do not understand each other. Nothing was done.",
+    "This is a bug: please report it.",
+)
+PEER_ALONE: Final = Refusal(
+    "peer-alone",
+    "The host lost its run",
+    "The connection to the storage server ended, or was silent for too long. The host undid its part of the run by itself.",
+    "Look at the run on the storage server: `raidtui runs` there.",
+)
+_ORDERS: Final = msgspec.json.Decoder(Order)
+
+
+def serve() -> int:
+    """Serve one run on stdin and stdout, to its end."""
+    os.umask(0o077)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the end of the ssh session is seen on stdin
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    # Libraries print to descriptor 1 as they please; the orders' answers have a copy of it.
+    out = os.dup(1)
+    os.dup2(2, 1)
+    return _Peer(sys.stdin.fileno(), out).serve()
+
+
+def _hello() -> PeerHello:
+    own, storage = "", ""
+    if len(words := os.environ.get("SSH_CONNECTION", "").split()) == 4:
+        storage, _, own, _ = words
+    return PeerHello(
+        PEER_PROTOCOL, __version__, socket.gethostname(), os.geteuid() == 0, inventory.boot_id(), inventory.machine_id(),
+        platform.release(), own, storage, time.time(), _fio_version(),
+    )  # fmt: skip
+
+
+def _fio_version() -> str:
+    fio = find_tool("fio")
+    try:
+        return run([fio, "--version"], timeout_s=20).text.strip().removeprefix("fio-") if fio else ""
+    except ToolError:
+        return ""
+
+
+class _Peer:
+    def __init__(self, orders: int, out: int) -> None:
+        self._out = out
+        self._heard_s = time.monotonic()
+        self._lines = LineReader(orders, lambda: time.monotonic() - self._heard_s > LEASE_S)
+        self._part: _Part | None = None
+
+    def serve(self) -> int:
+        self._send(_hello())
+        outcome, alone = Exit.DONE, True
+        try:
+            while (line := self._lines.next(MAX_REQUEST_BYTES)) is not None:
+                self._heard_s = time.monotonic()
+                order = _ORDERS.decode(line)
+                if order.do == "end":
+                    alone = False
+                    break
+                if order.do != "alive":
+                    self._send(self._answer(order))
+        finally:
+            if self._part is not None:
+                outcome = self._part.end(alone=alone)
+        if not alone:
+            problems = tuple(self._part.problems) if self._part is not None else ()
+            self._send(Answer("undone", failed=outcome != Exit.DONE, problems=problems))
+        return int(outcome)
+
+    def _send(self, message: PeerHello | Answer) -> None:
+        line = encode(message) + b"\n"
+        try:
+            while line:
+                line = line[os.write(self._out, line) :]
+        except OSError:
+            return  # the orders end as well, then
+
+    def _answer(self, order: Order) -> Answer:
+        try:
+            if order.do == "begin":
+                if self._part is not None or order.plan is None:
+                    raise fail(PEER_ORDER, "a run has begun already, or has no plan", exit=Exit.BUG)
+                self._part = _Part(order.run, order.host, order.plan)
+                return Answer("done")
+            if self._part is None:
+                raise fail(PEER_ORDER, f"{order.do} before the run began", exit=Exit.BUG)
+            outcome = self._part.order(order)
+            return Answer(outcome.result, outcome.facts, outcome.commands, outcome.problems)
+        except ProblemError as error:
+            return Answer(problems=error.problems, commands=error.commands, failed=True)
+        except Exception as error:  # the boundary: the run gets it in words
+            return Answer(problems=(bug(error, order.do),), failed=True)
+
+
+class _Part:
+    """The part of a run on this host."""
+
+    def __init__(self, name: str, host: str, plan: Plan) -> None:
+        """Begin it. Raises ProblemError if this host cannot do it."""
+        if os.geteuid() != 0:
+            raise fail(inventory.REASONS["not-root"], f"{host} needs root", exit=Exit.REFUSED)
+        self._steps = {step.id: step for step in plan.steps}
+        require_libraries({step.action for step in plan.steps})
+        if not re.fullmatch(runs.RUN_PATTERN, name):
+            raise fail(PEER_ORDER, f"{name[:40]!r} is no name of a run", exit=Exit.BUG)
+        _, self._folder = runs.create(plan, name)
+        lock = runs.own(self._folder)
+        assert lock is not None, "the folder is new"
+        self._lock = lock
+        mounts.enter_own_namespace()
+        reserve(max((len(_target(step).refs) for step in plan.steps if step.action in ("measure", "prefill")), default=1))
+        self._journal = Journal(self._folder)
+        self._journal.append(RunStarted(name, plan, describe(), os.getpid(), __version__))
+        self._context = Context(name, self._folder, {}, lambda *_: None, threading.Event())
+        if modules := builder_modules({step.action for step in plan.steps}):
+            self._context.builder.start(*modules)
+        self._made: list[BoundAction] = []
+        self._loading = ExitStack()
+        self.problems: list[Problem] = []
+
+    def order(self, order: Order) -> Outcome:
+        """Carry out an order. Raises ProblemError."""
+        if order.do == "health":
+            return Outcome("done", {"wrong": [text for action in self._made for text in action.health(self._context)]})
+        if order.do == "unlisten":
+            self._loading.close()
+            return Outcome("done")
+        if (step := self._steps.get(order.step)) is None:
+            raise fail(PEER_ORDER, f"there is no step {order.step[:20]!r} here", exit=Exit.BUG)
+        return self._listen(step) if order.do == "listen" else self._do(step)
+
+    def _listen(self, step: Step) -> Outcome:
+        """Open the target of a cell and start a fio server that loads it."""
+        self._loading.close()
+        self._loading = ExitStack()
+        target = self._loading.enter_context(open_target(_target(step), self._context))
+        server = Server(self._folder, [device.fd for device in target.devices])
+        self._loading.callback(server.end)
+        return Outcome("done", {"socket": str(server.socket), "sizes_bytes": [one.size_bytes for one in target.devices]},
+                       (server.argv,))  # fmt: skip
+
+    def _do(self, step: Step) -> Outcome:
+        """Journal, act, journal. Raises ProblemError."""
+        begun = StepStarted(step.id, step.title, step.action, step.block, creates=step.creates, args=step.args)
+        self._journal.append(begun)
+        began = time.monotonic()
+
+        def took() -> float:
+            return round(time.monotonic() - began, 3)
+
+        action = bind(step.action, step.args)
+        if step.phase == "build":
+            self._made.append(action)
+        try:
+            outcome = action.do(self._context)
+        except ProblemError as error:
+            self._journal.append(StepFailed(step.id, error.problems[0], took(), error.commands))
+            raise
+        except Exception as error:
+            self._journal.append(StepFailed(step.id, bug(error), took()))
+            raise
+        if step.phase == "teardown":
+            self._made = [other for other in self._made if other.args != action.args]
+        self._journal.append(StepDone(step.id, outcome.result, took(), outcome.commands, outcome.facts, outcome.problems))
+        return outcome
+
+    def end(self, *, alone: bool) -> Exit:
+        """Undo what is left, close the journal, and return how it ended. `alone`: without an order."""
+        try:
+            self._loading.close()
+            for action in reversed(self._made):
+                try:
+                    action.undo(self._context)
+                except ProblemError as error:
+                    self.problems += error.problems
+            if alone:
+                self.problems.append(PEER_ALONE.problem("the connection to the run was lost", exit=Exit.INVALID))
+            left = any(problem.exit == Exit.LEFT_BEHIND for problem in self.problems)
+            outcome = Exit.LEFT_BEHIND if left else Exit.INVALID if alone else Exit.DONE
+            self._journal.append(RunFinished(int(outcome), outcome.words, tuple(self.problems)))
+        finally:
+            self._context.builder.close()
+            self._journal.close()
+            runs.close(self._folder)
+            os.close(self._lock)
+        return outcome
+
+
+def _target(step: Step) -> WorkloadRun:
+    """Return the arguments of a step that loads a target of this host. Raises ProblemError."""
+    if step.action == "measure":
+        return decode_args(CellRun, step.args, step.cell)
+    if step.action == "prefill":
+        return decode_args(Prefill, step.args, step.cell)
+    raise fail(PEER_ORDER, f"{step.action} loads nothing", exit=Exit.BUG)

@@ -1,0 +1,140 @@
+"""Hosts beside the storage server: what a scenario may say of them, and plans whose steps are on several hosts."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from test_simulated import NVME, engine, events  # noqa: F401  a fixture
+
+from raidtui.client.engine_client import EngineClient
+from raidtui.engine.compose.hosts import find_hosts
+from raidtui.engine.compose.reading import read_document
+from raidtui.model.describe import Preview, PreviewRequest
+from raidtui.model.event import RunFinished
+from raidtui.model.plan import Host, Plan
+from raidtui.model.problem import ProblemError
+from raidtui.model.protocol import PlanRequest, RunRequest, Started, StartRequest
+from raidtui.model.result import Result
+
+SCENARIO = {
+    "schema": "raidtui.scenario/1",
+    "name": "clients",
+    "hosts": {"storage": {}, "clients": {"count": 2}},
+    "roles": {"data": {"count": 2}},
+    "layouts": {"tcp": {"nvmeof": {"on": {"md": {"level": "raid1", "on": "@data"}}, "to": "clients"}}},
+    "workloads": {"read": {"fio": {"rw": "randread", "bs": "4KiB", "size": "64MiB", "runtime": "10s"}}},
+}
+ADDRESSES = {"clients": ("root@c1", "root@c2")}
+
+
+def changed(**parts: object) -> str:
+    return json.dumps({**copy.deepcopy(SCENARIO), **parts})
+
+
+def problems(text: str) -> dict[str, str]:
+    with pytest.raises(ProblemError) as caught:
+        read_document(text)
+    return {problem.place: problem.code for problem in caught.value.problems}
+
+
+def host(number: int, **differs: object) -> Host:
+    given = {"ref": f"clients-{number}", "address": f"c{number}", "host": f"c{number}", "machine_id": str(number),
+             "boot_id": "boot", "kernel": "6.12", "own_address": f"10.10.{number}.2",
+             "storage_address": f"10.10.{number}.1"}  # fmt: skip
+    return Host(**{**given, **differs})
+
+
+def test_a_layer_goes_to_a_group_that_the_scenario_has():
+    read_document(json.dumps(SCENARIO))
+    place = "$.layouts.tcp.nvmeof.to"
+    assert problems(changed(hosts={"storage": {}, "others": {}})) == {place: "unknown-name"}
+    assert problems(changed(hosts={"clients": {}})) == {place: "unknown-name"}, "the first group is the storage server"
+    assert problems(changed(hosts={})) == {place: "unknown-name"}
+
+
+def test_there_is_one_storage_server_and_counts_are_bounded():
+    assert problems(changed(hosts={"storage": {"count": 2}, "clients": {}})) == {"$.hosts.storage.count": "schema"}
+    assert problems(changed(hosts={"storage": {}, "clients": {"count": 0}})) == {"$.hosts.clients.count": "schema"}
+    assert problems(changed(hosts={"storage": {}, "clients": {"cores": 2}}))["$.hosts.clients.cores"] == "schema"
+
+
+def test_what_cannot_be_on_another_host_is_refused():
+    export = SCENARIO["layouts"]["tcp"]
+    above = {"tcp": {"nvmeof": {"on": [export], "transport": "loop"}}}
+    assert "export-below" in problems(changed(layouts=above)).values()
+    loop = {"tcp": {"nvmeof": {"on": "@data", "to": "clients", "transport": "loop"}}}
+    assert problems(changed(layouts=loop)) == {"$.layouts.tcp.nvmeof.transport": "nvmeof-loop-to"}
+
+
+@pytest.mark.parametrize(("found", "code"), [
+    ([host(1), host(2, machine_id="1")], "host-twice"),
+    ([host(1), host(2, storage_address="")], "host-no-link"),
+    ([host(1), host(2, clock_difference_s=-3600.0)], "host-clock"),
+])  # fmt: skip
+def test_hosts_that_do_not_fit_are_refused(found: list[Host], code: str):
+    scenario = read_document(json.dumps(SCENARIO)).scenario
+    with pytest.raises(ProblemError) as caught:
+        find_hosts(scenario, ADDRESSES, lambda _: {"clients": tuple(found)})
+    assert [problem.code for problem in caught.value.problems] == [code]
+    assert find_hosts(scenario, ADDRESSES, lambda _: {"clients": (host(1), host(2))})["clients"][1].ref == "clients-2"
+
+
+def test_as_many_hosts_are_named_as_the_scenario_counts():
+    scenario = read_document(json.dumps(SCENARIO)).scenario
+    missing, unknown = "hosts-missing", "unknown-name"
+    for said, code in (({}, missing), ({"clients": ("c1",)}, missing), ({"others": ("c1",)}, unknown)):
+        with pytest.raises(ProblemError) as caught:
+            find_hosts(scenario, said, lambda _: {})
+        assert caught.value.problems[0].code == code
+
+
+def test_hosts_that_no_layout_is_exported_to_are_not_asked():
+    scenario = read_document(changed(layouts={"local": {"md": {"level": "raid1", "on": "@data"}}})).scenario
+    assert find_hosts(scenario, {}, lambda _: pytest.fail("nobody is asked")) == {}
+
+
+def test_a_preview_shows_the_commands_before_the_hosts_are_named(engine: EngineClient):  # noqa: F811
+    request = PreviewRequest(json.dumps(SCENARIO), {"data": tuple(NVME[:2])})
+    found = engine.call("preview", request, Preview)
+    assert found.problems == ()
+    commands = [" ".join(argv) for argv in found.layouts[0].build]
+    assert len([text for text in commands if text.startswith("nvme connect") and "storage-to-clients-" in text]) == 2
+    unknown = PreviewRequest(changed(hosts={}), {"data": tuple(NVME[:2])})
+    assert [problem.code for problem in engine.call("preview", unknown, Preview).problems] == ["unknown-name"]
+
+
+def plan_of(engine: EngineClient, addresses: dict[str, tuple[str, ...]] = ADDRESSES) -> tuple[PlanRequest, Plan]:  # noqa: F811
+    request = PlanRequest(json.dumps(SCENARIO), {"data": tuple(NVME[:2])}, hosts=addresses)
+    return request, engine.call("plan", request, Plan)
+
+
+def test_every_host_has_an_export_and_a_region_of_its_own(engine: EngineClient):  # noqa: F811
+    _, plan = plan_of(engine)
+    assert [step.host for step in plan.steps if step.action == "nvmeof.offer"] == ["", ""]
+    assert [step.host for step in plan.steps if step.action == "nvmeof.connect"] == ["clients-1", "clients-2"]
+    offers = [step.args for step in plan.steps if step.action == "nvmeof.offer"]
+    assert len({offer["nqn"] for offer in offers}) == len({offer["host_nqn"] for offer in offers}) == 2
+    assert [offer["address"] for offer in offers] == [found.storage_address for found in plan.hosts["clients"]]
+    (cell,) = [step for step in plan.steps if step.action == "measure"]
+    assert [one["offset_bytes"] for one in cell.args["on"]] == [0, cell.args["size_bytes"]]
+    assert cell.args["size_bytes"] % (1 << 20) == 0
+    # What was built first is taken away last, and each connection ends before its export.
+    order = [step.action for step in plan.steps if step.action.startswith("nvmeof")]
+    assert order == [*2 * ["nvmeof.offer", "nvmeof.connect"], *2 * ["nvmeof.disconnect", "nvmeof.withdraw"]]
+
+
+def test_consent_is_to_a_plan_with_these_hosts(engine: EngineClient):  # noqa: F811
+    _, plan = plan_of(engine)
+    _, same = plan_of(engine)
+    _, other = plan_of(engine, {"clients": ("root@c1", "root@c3")})
+    assert plan.digest == same.digest != other.digest
+
+
+def test_a_simulated_run_has_its_hosts_in_the_result(engine: EngineClient):  # noqa: F811
+    request, plan = plan_of(engine)
+    started = engine.call("start", StartRequest(request, plan.digest, plan.token, plan.erases), Started)
+    assert [event.exit for event in events(engine, started.run) if isinstance(event, RunFinished)] == [0]
+    result = engine.call("result", RunRequest(started.run), Result)
+    assert [found.address for found in result.hosts["clients"]] == ["root@c1", "root@c2"]

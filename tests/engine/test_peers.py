@@ -1,0 +1,99 @@
+"""The process on another host, started here: its orders, its run folder, and what it does when its run is gone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from raidtui.base.paths import ENTRY
+from raidtui.engine.run.peers import Peer, look_at, ssh_argv
+from raidtui.model.hosts import Order
+from raidtui.model.plan import Options, Plan, Step
+from raidtui.model.problem import ProblemError
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a peer needs root")
+
+RUN = "20260101-000000-abcdefgh"
+PLAN = Plan("digest", "abcdefgh", {}, Options(), {}, (), (), (), 0.0, 0)
+
+
+@pytest.fixture
+def argv(tmp_path: Path) -> tuple[str, ...]:
+    return ("env", f"XDG_STATE_HOME={tmp_path}", "SSH_CONNECTION=10.10.1.1 4000 10.10.1.2 22", sys.executable, "-I",
+            str(ENTRY), "peer")  # fmt: skip
+
+
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "raidtui/runs" / RUN
+
+
+def test_it_says_what_it_is_and_which_link_it_was_reached_by(argv):
+    (found,) = look_at({"clients": ("here",)}, lambda _: argv)["clients"]
+    assert (found.ref, found.address, found.kernel) == ("clients-1", "here", os.uname().release)
+    assert (found.storage_address, found.own_address) == ("10.10.1.1", "10.10.1.2")
+    assert abs(found.clock_difference_s) < 60
+
+
+def test_a_run_that_it_was_told_to_end_is_closed(argv, tmp_path):
+    peer = Peer("clients-1", argv)
+    peer.ask(Order("begin", RUN, "clients-1", PLAN))
+    peer.tell()
+    assert peer.ask(Order("health")).facts == {"wrong": []}
+    assert peer.ask(Order("end")).result == "undone"
+    peer.close()
+    assert (folder(tmp_path) / "closed").exists()
+    assert '"exit":0' in (folder(tmp_path) / "journal.jsonl").read_text()
+
+
+def test_a_run_whose_connection_ended_is_closed_by_itself(argv, tmp_path):
+    peer = Peer("clients-1", argv)
+    peer.ask(Order("begin", RUN, "clients-1", PLAN))
+    peer.close()
+    assert (folder(tmp_path) / "closed").exists()
+    assert "peer-alone" in (folder(tmp_path) / "journal.jsonl").read_text()
+
+
+def test_orders_that_make_no_sense_are_refused_and_it_goes_on(argv, tmp_path):
+    peer = Peer("clients-1", argv)
+    for order, code in (
+        (Order("health"), "peer-order"),
+        (Order("begin", "../../etc", "clients-1", PLAN), "peer-order"),
+        (Order("begin", RUN, "clients-1"), "peer-order"),
+    ):
+        with pytest.raises(ProblemError) as caught:
+            peer.ask(order)
+        assert caught.value.problems[0].code == code
+    peer.ask(Order("begin", RUN, "clients-1", PLAN))
+    for order in (Order("step", step="001"), Order("begin", RUN, "clients-1", PLAN)):
+        with pytest.raises(ProblemError) as caught:
+            peer.ask(order)
+        assert "clients-1: " in caught.value.problems[0].message
+    peer.close()
+
+
+def test_a_step_of_another_version_is_refused(argv, tmp_path):
+    peer = Peer("clients-1", argv)
+    peer.ask(Order("begin", RUN, "clients-1", Plan(
+        "digest", "abcdefgh", {}, Options(), {}, (Step("001", "no.such", "?", "build"),), (), (), 0.0, 0)))
+    with pytest.raises(ProblemError) as caught:
+        peer.ask(Order("step", step="001"))
+    assert caught.value.problems[0].code == "step-arguments"
+    peer.close()
+
+
+def test_a_host_that_is_not_there_is_said_with_what_the_command_printed():
+    with pytest.raises(ProblemError) as caught:
+        look_at({"clients": ("a", "b")}, lambda name: ("sh", "-c", f"echo no route to {name} >&2; exit 255"))
+    assert [problem.code for problem in caught.value.problems] == 2 * ["host-unreachable"]
+    assert "no route to b" in caught.value.problems[1].message
+
+
+def test_ssh_never_asks_and_takes_no_options_from_a_name():
+    assert "BatchMode=yes" in ssh_argv("root@c1")
+    for name in ("-oProxyCommand=true", "a b", ""):
+        with pytest.raises(ProblemError) as caught:
+            ssh_argv(name)
+        assert caught.value.problems[0].code == "host-address"
