@@ -1,0 +1,194 @@
+"""Two hosts load what a storage server exports: read back on both sides, for these hosts alone, and gone whatever dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from lab_harness import start_lab
+from lab_runs import raidtui, start_and_await
+from raidtui.lab.control import Lab
+from raidtui.lab.disks import parse_spec
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(3600)]
+
+SCENARIO: dict[str, Any] = {
+    "schema": "raidtui.scenario/1",
+    "name": "clients",
+    "hosts": {"storage": {}, "clients": {"count": 2}},
+    "roles": {"data": {"count": 2}},
+    "layouts": {"tcp": {"nvmeof": {"on": {"md": {"level": "raid1", "on": "@data"}}, "to": "clients"}}},
+    "workloads": {"read": {"fio": {"rw": "randread", "bs": "4KiB", "iodepth": 4, "size": "32MiB", "runtime": "30s"}}},
+}
+LEFT = """find /sys/kernel/config/nvmet -mindepth 2 -maxdepth 2 2>/dev/null; grep -L pcie /sys/class/nvme/*/transport 2>/dev/null
+pgrep -x fio; pgrep -f 'raidtui/__main__.py peer'; ss -Htln | awk '$4 ~ /^10[.]10/ && $4 !~ /:22$/'
+for run in /var/lib/raidtui/runs/*/; do [ -e $run/closed ] || [ ! -e $run/journal.jsonl ] || echo open $run; done"""
+STRANGER = "nqn.2014-08.org.nvmexpress:uuid:6f2c6a10-9d5c-4b6e-8e0a-3a1d5f0c7b21"
+FREE_WITHIN_S = 120
+"""The lease is 30 s, and emulated guests are slow."""
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """A storage server, whose root reaches two clients over ssh; each client has a disk with somebody's data."""
+    made = Lab(f"test-{os.getpid()}-clients")
+    try:
+        lab = start_lab("clients", "2x1100M", hosts=3)
+        lab.run("ssh-keygen -q -t ed25519 -N '' -f /root/.ssh/id_ed25519")
+        lab.run("printf 'Host *\\n  StrictHostKeyChecking accept-new\\n' > /root/.ssh/config")
+        key = lab.run("cat /root/.ssh/id_ed25519.pub").out
+        for client in (lab.client(1), lab.client(2)):
+            client.run("cat >> /root/.ssh/authorized_keys", input_bytes=key)
+            client.add_disk(parse_spec("1x64M")[0])
+            client.wait_for("[ -b /dev/nvme0n1 ]")
+            client.run("yes somebody | head -c 4M | dd of=/dev/nvme0n1 bs=1M conv=fsync status=none")
+        yield lab
+    finally:
+        made.down()
+
+
+def words(lab: Lab, folder: Path) -> list[str]:
+    (folder / "clients.json").write_text(json.dumps(SCENARIO))
+    serials = ",".join(lab.serials)
+    return ["replay", str(folder / "clients.json"), "--bind", f"data={serials}", "--erase", serials,
+            "--host", "clients=root@c1,root@c2", "-o", str(folder / "clients.result.json")]  # fmt: skip
+
+
+def hosts_of(lab: Lab) -> list[Lab]:
+    return [lab, lab.client(1), lab.client(2)]
+
+
+def await_nothing_left(*hosts: Lab) -> None:
+    until = time.monotonic() + FREE_WITHIN_S
+    while left := "".join(host.run(LEFT, check=False).text for host in hosts):
+        assert time.monotonic() < until, left
+        time.sleep(3)
+
+
+def assert_untouched(lab: Lab) -> None:
+    for client in (lab.client(1), lab.client(2)):
+        assert client.run("yes somebody | head -c 4M | cmp - /dev/nvme0n1 -n 4194304 && echo same").text == "same\n"
+
+
+class Seen(NamedTuple):
+    """What other machines saw during the measurement, and the result."""
+
+    listeners: list[str]
+    stranger: list[int]
+    """Exit codes of connections by another host name, and by the other client's."""
+    kept: dict[str, str]
+    """Connections of each client during the measurement."""
+    result: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def seen(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    folder = tmp_path_factory.mktemp("clients")
+    process, run = start_and_await(lab, "measure", *words(lab, folder))
+    listeners = lab.run("ss -Htln | awk '{print $4}'").text.split()
+    steps = json.loads(lab.run(f"cat /var/lib/raidtui/runs/{run}/plan.json").text)["steps"]
+    first, second = (step["args"] for step in steps if step["action"] == "nvmeof.offer")
+    tried = [
+        lab.client(2).run(f"nvme connect -t tcp -a {first['address']} -s {first['service']} -n {first['nqn']} "
+                          f"--hostnqn {nqn} --hostid {nqn[-36:]}", 60, check=False).code
+        for nqn in (STRANGER, second["host_nqn"])
+    ]  # fmt: skip
+    kept = {host: lab.client(at).run("cat /sys/class/nvme/*/subsysnqn").text for at, host in ((1, "1"), (2, "2"))}
+    out, error = process.communicate(timeout=1700)
+    assert process.returncode == 0, out + error
+    assert first["nqn"] in kept["1"] and second["nqn"] in kept["2"]  # noqa: PT018
+    return Seen(listeners, tried, kept, json.loads((folder / "clients.result.json").read_text()))
+
+
+def test_both_hosts_load_their_region_and_the_numbers_are_joined(seen: Seen) -> None:
+    (cell,) = seen.result["cells"]
+    assert cell["valid"], cell["marks"]
+    assert sorted(cell["hosts"]) == ["clients-1", "clients-2"]
+    total = sum(part["read"]["ios"] for part in cell["hosts"].values())
+    assert cell["summary"]["read"]["ios"] == total > 0
+    assert all(part["read"]["ios"] for part in cell["hosts"].values())
+    assert [host["own_address"] for host in seen.result["hosts"]["clients"]] == ["10.10.1.2", "10.10.2.2"]
+
+
+def test_what_was_read_back_on_both_sides_is_in_the_result(seen: Seen) -> None:
+    (layout,) = seen.result["layouts"]
+    assert layout["taken_down"]
+    read = layout["read_back"].values()
+    assert len([facts for facts in read if facts.get("connection", {}).get("state") == "live"]) == 2
+    assert len([facts for facts in read if facts.get("any_host") == "0"]) == 2
+
+
+def test_an_export_listens_on_its_link_alone_and_lets_nobody_else_in(seen: Seen) -> None:
+    ports = [one for one in seen.listeners if not one.endswith(":22")]
+    assert sorted(one.rpartition(":")[0] for one in ports if one.startswith("10.10.")) == ["10.10.1.1", "10.10.2.1"]
+    assert [one for one in ports if one.startswith(("0.0.0.0", "*", "[::]"))] == []
+    assert 0 not in seen.stranger
+
+
+def test_nothing_is_left_and_other_disks_are_untouched(lab: Lab, seen: Seen) -> None:
+    await_nothing_left(*hosts_of(lab))
+    assert_untouched(lab)
+    assert all(lab.is_zero(serial) for serial in lab.serials)
+
+
+def killed(lab: Lab, folder: Path) -> tuple[subprocess.Popen, str]:
+    process, run = start_and_await(lab, "measure", *words(lab, folder))
+    lab.client(1).wait_for("pgrep -x fio")
+    return process, run
+
+
+def test_a_killed_run_leaves_the_hosts_to_themselves_and_is_recovered(lab: Lab, tmp_path: Path) -> None:
+    process, run = killed(lab, tmp_path)
+    lab.run(f"kill -9 $(cat /var/lib/raidtui/runs/{run}/runner.lock)")
+    process.communicate(timeout=400)
+    await_nothing_left(lab.client(1), lab.client(2))
+    done = raidtui(lab, "recover")
+    assert done.returncode == 0, done.stdout + done.stderr
+    await_nothing_left(*hosts_of(lab))
+    assert all(lab.is_zero(serial) for serial in lab.serials)
+    assert_untouched(lab)
+
+
+def test_a_killed_peer_is_recovered_on_its_host(lab: Lab, tmp_path: Path) -> None:
+    process, run = killed(lab, tmp_path)
+    lab.client(1).run(f"kill -9 $(cat /var/lib/raidtui/runs/{run}/runner.lock)")
+    out, error = process.communicate(timeout=900)
+    assert process.returncode == 6, out + error
+    assert "host-lost" in out + error
+    done = raidtui(lab.client(1), "recover")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert raidtui(lab, "recover").returncode == 0
+    await_nothing_left(*hosts_of(lab))
+    assert all(lab.is_zero(serial) for serial in lab.serials)
+
+
+def test_a_host_whose_fio_dies_makes_the_cell_invalid(lab: Lab, tmp_path: Path) -> None:
+    process, _ = killed(lab, tmp_path)
+    lab.client(1).run("pkill -9 -x fio")
+    out, error = process.communicate(timeout=900)
+    assert process.returncode == 5, out + error
+    result = json.loads((tmp_path / "clients.result.json").read_text())
+    assert [cell["valid"] for cell in result["cells"]] == [False]
+    await_nothing_left(*hosts_of(lab))
+
+
+def test_a_cut_link_ends_both_sides(lab: Lab, tmp_path: Path) -> None:
+    process, _ = killed(lab, tmp_path)
+    lab.cut(1)
+    try:
+        out, error = process.communicate(timeout=1500)
+        assert process.returncode == 6, out + error
+        assert "clients-1" in out + error
+        await_nothing_left(lab.client(1))
+    finally:
+        lab.restore(1)
+    assert raidtui(lab, "recover").returncode == 0
+    await_nothing_left(*hosts_of(lab))
+    assert all(lab.is_zero(serial) for serial in lab.serials)
