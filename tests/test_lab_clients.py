@@ -27,7 +27,8 @@ SCENARIO: dict[str, Any] = {
     "layouts": {"tcp": {"nvmeof": {"on": {"md": {"level": "raid1", "on": "@data"}}, "to": "clients"}}},
     "workloads": {"read": {"fio": {"rw": "randread", "bs": "4KiB", "iodepth": 4, "size": "32MiB", "runtime": "30s"}}},
 }
-LEFT = """find /sys/kernel/config/nvmet -mindepth 2 -maxdepth 2 2>/dev/null; grep -L pcie /sys/class/nvme/*/transport 2>/dev/null
+LEFT = """find /sys/kernel/config/nvmet -mindepth 2 -maxdepth 2 2>/dev/null
+grep -L pcie /sys/class/nvme/*/transport 2>/dev/null
 pgrep -x fio; pgrep -f 'raidtui/__main__.py peer'; ss -Htln | awk '$4 ~ /^10[.]10/ && $4 !~ /:22$/'
 for run in /var/lib/raidtui/runs/*/; do [ -e $run/closed ] || [ ! -e $run/journal.jsonl ] || echo open $run; done"""
 STRANGER = "nqn.2014-08.org.nvmexpress:uuid:6f2c6a10-9d5c-4b6e-8e0a-3a1d5f0c7b21"

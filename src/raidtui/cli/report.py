@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from raidtui.base.text import clean, plural
 from raidtui.cli.screen import indented, table, text
 from raidtui.foreign.captions import captions_of, publication
 from raidtui.front.phrases import mark_words, pairs, places, ranking_line
+from raidtui.model.measure import Summary
 from raidtui.model.network import network_words
+from raidtui.model.plan import Host
 from raidtui.model.result import Built, Cell, Machine, Ranked, Result, marks_of
 from raidtui.model.table import Table
 from raidtui.model.units import duration_text, size_text
@@ -41,6 +45,8 @@ def show_result(result: Result, comparison: Comparison, out: Console) -> None:
     _heading("Machine", out)
     for line in _machine_lines(result.machine):
         out.print(indented(line, 2))
+    for host in (host for group in result.hosts.values() for host in group):
+        out.print(indented(_host_line(host), 2))
     _heading("Disks", out)
     _disks(result, out)
     _heading("Layouts", out)
@@ -64,6 +70,9 @@ def show_result(result: Result, comparison: Comparison, out: Console) -> None:
         out.print(indented(one.about, 2))
     _heading("Cells", out)
     _cells(result, out)
+    if any(cell.hosts for cell in result.cells):
+        _heading("Hosts", out)
+        _parts(result, out)
 
 
 def show_table(shown: Table, comparison: Comparison, out: Console) -> None:
@@ -118,6 +127,23 @@ def _machine_lines(machine: Machine) -> list[str]:
     if machine.tools:
         lines.append(", ".join(f"{tool} {version}" for tool, version in machine.tools.items()))
     return lines
+
+
+def _host_line(host: Host) -> str:
+    link, apart = f"{host.storage_address} to {host.own_address}", host.clock_difference_s
+    line = f"{host.ref}: {host.host} ({host.address}), kernel {host.kernel}, link {link}"
+    return f"{line}, clock {apart:+.1f} s" if apart else line
+
+
+def _parts(result: Result, out: Console) -> None:
+    """Print the part of each host in each cell that several hosts loaded."""
+    listing = table("CELL", "HOST", "RATE", "MEAN", "P99", right=("RATE", "MEAN", "P99"), whole=("HOST",))
+    for cell in (cell for cell in result.cells if cell.valid):
+        unit = unit_of([cell])
+        for host, summary in cell.hosts.items():
+            own = msgspec.structs.replace(cell, summary=summary)
+            listing.add_row(text(cell.id), text(host), f"{rate_text(rate(own, unit), unit)} {unit}", *_latencies(summary))
+    out.print(listing)
 
 
 def _disks(result: Result, out: Console) -> None:
@@ -199,9 +225,7 @@ def _sign(cell: Cell) -> Any:
 
 def _cell_row(cell: Cell) -> list[Any]:
     unit = unit_of([cell])
-    moved = directions(cell.summary)
-    tails = [d.latency.p99_us for d in moved if d.latency.p99_us is not None]
-    mean = moved[0].latency.mean_us if len(moved) == 1 else None
+    mean, p99 = _latencies(cell.summary)
     # The number of an invalid cell is no result; it is kept in the file to find the cause, and not shown.
     shown = f"{rate_text(rate(cell, unit), unit)} {unit}" if cell.valid else "invalid"
     return [
@@ -209,11 +233,18 @@ def _cell_row(cell: Cell) -> list[Any]:
         text(cell.workload),
         str(cell.round),
         shown,
-        latency_text(mean) if cell.valid else "",
-        latency_text(max(tails, default=None)) if cell.valid else "",
+        mean if cell.valid else "",
+        p99 if cell.valid else "",
         ratio_text(cell.write_amplification) if cell.valid else "",
         f"{cell.cpu_cores_used:.2f}" if cell.valid and cell.cpu_cores_used is not None else "",
     ]
+
+
+def _latencies(summary: Summary | None) -> tuple[str, str]:
+    """Return the mean latency, if there is one direction, and the largest p99."""
+    moved = directions(summary)
+    tails = [d.latency.p99_us for d in moved if d.latency.p99_us is not None]
+    return latency_text(moved[0].latency.mean_us if len(moved) == 1 else None), latency_text(max(tails, default=None))
 
 
 def show_comparison(comparison: Comparison, out: Console, *, about: bool = False) -> None:
