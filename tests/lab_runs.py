@@ -23,13 +23,13 @@ def start(lab: Lab, *words: str) -> subprocess.Popen:
     )
 
 
-def start_and_await(lab: Lab, action: str, *words: str) -> tuple[subprocess.Popen, str]:
+def start_and_await(lab: Lab, action: str, *words: str, patience_s: float = 400) -> tuple[subprocess.Popen, str]:
     """Start a replay and wait until its run, which is returned too, has begun a step with this action."""
     newest = "ls /var/lib/raidtui/runs 2>/dev/null | tail -1"
     before = lab.run(newest).text.strip()
     process = start(lab, *words)
     begun = f"""grep -q '"kind":"step-started".*"action":"{action}"' /var/lib/raidtui/runs/$run/journal.jsonl"""
-    until = time.monotonic() + 400
+    until = time.monotonic() + patience_s
     while lab.run(f"""run=$({newest}); [ "$run" != '{before}' ] && {begun}""", check=False).code:
         if process.poll() is not None or time.monotonic() > until:
             process.kill()

@@ -92,7 +92,7 @@ class Seen(NamedTuple):
 @pytest.fixture(scope="module")
 def seen(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     folder = tmp_path_factory.mktemp("clients")
-    process, run = start_and_await(lab, "measure", *words(lab, folder))
+    process, run = start_and_await(lab, "measure", *words(lab, folder), patience_s=1200)
     listeners = lab.run("ss -Htln | awk '{print $4}'").text.split()
     steps = json.loads(lab.run(f"cat /var/lib/raidtui/runs/{run}/plan.json").text)["steps"]
     first, second = (step["args"] for step in steps if step["action"] == "nvmeof.offer")
@@ -140,7 +140,7 @@ def test_nothing_is_left_and_other_disks_are_untouched(lab: Lab, seen: Seen) -> 
 
 
 def killed(lab: Lab, folder: Path) -> tuple[subprocess.Popen, str]:
-    process, run = start_and_await(lab, "measure", *words(lab, folder))
+    process, run = start_and_await(lab, "measure", *words(lab, folder), patience_s=1200)
     lab.client(1).wait_for("pgrep -x fio")
     return process, run
 
