@@ -20,7 +20,7 @@ def test_every_command_exists(document):
     text = document.read_text()
     code = "\n".join([*re.findall(r"```sh\n(.*?)```", text, re.DOTALL), *re.findall(r"`(raidtui[^`]*)`", text)])
     words = re.findall(r"^(?:sudo )?raidtui(?: --on \S+)? ([a-z]+)", code, re.MULTILINE)
-    assert set(words) <= {*COMMANDS, "engine", "runner"}
+    assert set(words) <= {*COMMANDS, "engine", "peer", "runner"}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
