@@ -229,3 +229,14 @@ def test_several_results_of_dd_are_not_taken_for_a_table_too(engine, tmp_path):
     imported = engine.run("import", "dd.txt")
     assert imported.code == 0
     assert list(json.loads(imported.out)["workloads"]) == ["dd", "dd 2"]
+
+
+def test_a_run_is_given_by_its_name_or_its_folder(engine, tmp_path):
+    engine.answers(result={"result": made.result()})
+    said = engine.run("lint", made.RUN)
+    assert said.requests == [{"method": "result", "params": {"run": made.RUN}}]
+    assert said.out.startswith(f"{made.RUN}: no contradictions were found in")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "result.json").write_bytes(encode(made.result()))
+    assert engine.run("lint", "kept").out.startswith("kept: no contradictions were found in")
+    assert engine.run("show", "kept").code == 0

@@ -26,6 +26,7 @@ from raidtui.results.formats.text import table_lines
 from raidtui.results.library import KEPT, Unfolding, lean_extract, packed
 from raidtui.results.load import read_result
 from raidtui.results.sweep_lines import grid, knee_lines
+from raidtui.results.verdicts import answer_lines
 
 FIO = {"rw": "randread", "bs": "4KiB", "runtime": "5s"}
 CURVE = {1: (10_000, 100), 4: (30_000, 133), 16: (41_000, 390), 64: (42_230, 1482)}
@@ -247,3 +248,30 @@ def test_workloads_of_equal_options_are_one_column_whether_listed_or_given_by_ha
     assert expanded(large) == large, "nobody's file makes thousands of workloads"
     for strange in ({"w": 5}, {"w": {"fio": None}}, {"w": {"fio": {"iodepth": []}}}, {"w": {"dd": {"bs": ["1MiB"]}}}):
         assert expanded(strange) == strange
+
+
+def noisy(layout, factors, rounds=5):
+    """Rounds of a layout on the curve, each load of it by a factor, which scatter by about 1 %."""
+    chance = random.Random(layout)
+    return [one for round_ in range(1, rounds + 1) for place, factor in zip(CURVE.items(), factors, strict=True)
+            for one in curve(layout, factor * chance.gauss(1, 0.01), curve=dict([place]), round=round_)]  # fmt: skip
+
+
+def test_a_sweep_is_one_line_of_the_answer_with_what_is_best_where():
+    lines = answer_lines(compare(swept(*noisy("raid5", (1.2, 1, 1, 1)), *noisy("raid10", (1, 1.3, 1.3, 1.3)))))
+    (line,) = [one for one in lines if "best" in one]
+    assert re.fullmatch(r"sweep seek by queue depth: raid5 is best at 1 \(\d+ % above the next\); "
+                        r"raid10 is best at 4 to 64 \(\d+ to \d+ % above the next\)", line)  # fmt: skip
+    all_ = answer_lines(compare(swept(*noisy("raid5", (1, 1, 1, 1)), *noisy("raid10", (1.3, 1.3, 1.3, 1.3)))))
+    assert "sweep seek by queue depth: raid10 is best at all 4 (" in all_[0]
+    few = answer_lines(compare(swept(*curve("raid5"), *curve("raid10", 1.2))))
+    assert few[0] == "sweep seek by queue depth: raid10 has the highest number at all 4 (20 % above the next)"
+
+
+def test_a_sweep_counts_as_one_workload_of_many():
+    cells = [*noisy("raid5", (1.2, 1, 1, 1)), *noisy("raid10", (1, 1.3, 1.3, 1.3))]
+    cells += [changed for name in ("alpha", "beta") for one in cells[::4]
+              for changed in [msgspec.structs.replace(one, workload=name, sweep=None, id=f"{one.id}/{name}")]]  # fmt: skip
+    lines = answer_lines(compare(swept(*cells)), 2)
+    assert lines[0] == "of 3 workloads: best are raid5 for 2; 1 without a clear best"
+    assert lines[2] == "and 2 more workloads"

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from raidtui.base.text import clean, plural
+from raidtui.cli.results import given_data
 from raidtui.cli.screen import console, indented, print_json, text
 from raidtui.foreign.columns import column_mapping
 from raidtui.foreign.documents import read_as_table, schema_named
 from raidtui.foreign.lint import CHECKED, Group, grouped, lint
 from raidtui.foreign.sources import Source
-from raidtui.front.files import read_bytes, table_file
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit
 from raidtui.model.table import Finding, FindingGroup, Findings, Table
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+",
-                        help="a result, a table, or what fio, iostat and others print; - for stdin")  # fmt: skip
+                        help="a result, a run or its folder, a table, what fio, iostat and others print, or -")  # fmt: skip
     parser.add_argument("--map", action="append", default=[], metavar="ROLE=HEADING",
                         help="role of a table column whose heading is not recognised, for example layout=X")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="the findings as JSON")
@@ -36,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Print the findings. The exit code is 5 if there are any."""
     columns = column_mapping(args.map)
-    tables = {name: _table(Source(name, read_bytes(table_file(name)), columns)) for name in dict.fromkeys(args.files)}
+    tables = {name: _table(Source(name, given_data(args, name), columns)) for name in dict.fromkeys(args.files)}
     found = {name: lint(table) for name, table in tables.items()}
     if args.json:
         print_json(plain(_document(found)))

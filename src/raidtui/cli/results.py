@@ -48,6 +48,8 @@ NOTHING_GIVEN: Final = Refusal(
     "Name a file or a run, or use --find WORDS.",
 )
 
+RESULT_FILE: Final = "result.json"
+"""Result in the folder of a run."""
 _MOST = 100
 
 
@@ -316,7 +318,12 @@ def given_result(args: Namespace, name: str) -> Result:
 
 
 def kept_file(args: Namespace, name: str) -> Path | None:
-    """Return the file of that name, or the kept result of the run of that name; None for a run to ask its server for."""
+    """Return the file of that name, or the kept result of the run of that name; None for a run to ask its server for.
+
+    The file of a run's folder is the result in it.
+    """
+    if is_there(inside := str(Path(name) / RESULT_FILE)):
+        return Path(inside)
     if is_there(name) or not RUN.fullmatch(name):
         return Path(name)
     return next(iter(sorted(results_folder().glob(f"*-{name}.result.json"))), None) if not args.on else None

@@ -11,6 +11,7 @@ from raidtui.base.text import named, plural
 from raidtui.model.statistics.judge import Judged, judge
 from raidtui.results.comparison import NOT_TOLD, TOLD, TOO_FEW, Comparison, Entry, Row, Verdict
 from raidtui.results.rates import Unit, percent_text, rate_of
+from raidtui.results.sweep_answers import Place, places_of, sweep_words
 
 MOST_WORKLOADS: Final = 6
 """Workloads that an answer says in a line each."""
@@ -107,12 +108,23 @@ def answer_lines(comparison: Comparison, most: int = MOST_WORKLOADS) -> list[str
     Of more than `most` workloads the first ones are said, after a summary of all.
     """
     rivals = [one for one in comparison.verdicts if one.sure not in ("", "alone")]
-    lines = [_words(one) for one in rivals]
+    swept = places_of(comparison)
+    sweeps: dict[str, list[tuple[Place, Verdict]]] = {}
+    for one in rivals:
+        if (place := swept.get(one.workload)) is not None:
+            sweeps.setdefault(place.sweep, []).append((place, one))
+    lines = []
+    for one in rivals:
+        of_sweep = sweeps[swept[one.workload].sweep] if one.workload in swept else []
+        if not of_sweep:
+            lines.append(_words(one))
+        elif of_sweep[0][1] is one:
+            lines.append(sweep_words(of_sweep) if len(of_sweep) > 1 else _words(one))
     if len(lines) > most:
-        lines = [_summary(rivals), *lines[: most - 1], f"and {plural(len(lines) - most + 1, 'more workload')}"]
-    else:
+        lines = [_summary(rivals, swept), *lines[: most - 1], f"and {plural(len(lines) - most + 1, 'more workload')}"]
+    elif len(lines) > 1:
         lines = [*_for_all(rivals), *lines]
-    return [*lines, *_beside(comparison)]
+    return [*lines, *_beside(comparison, swept)]
 
 
 def _for_all(rivals: Sequence[Verdict]) -> Iterator[str]:
@@ -159,21 +171,25 @@ def _number(share: float | None) -> str:
     return f"-{words}" if (share or 0.0) < 0 and float(words) else words
 
 
-def _summary(rivals: Sequence[Verdict]) -> str:
-    """`of 12 workloads: best are raid10 for 7, raid5 for 2; 3 without a clear best`."""
-    clear = Counter(one.best[0] for one in rivals if one.sure == "told apart")
+def _summary(rivals: Sequence[Verdict], swept: Mapping[str, Place]) -> str:
+    """`of 12 workloads: best are raid10 for 7, raid5 for 2; 3 without a clear best`. A sweep counts as one workload."""
+    best: dict[str, set[str]] = {}
+    for one in rivals:
+        name = swept[one.workload].sweep if one.workload in swept else one.workload
+        best.setdefault(name, set()).add(one.best[0] if one.sure == "told apart" else "")
+    clear = Counter(next(iter(labels)) for labels in best.values() if len(labels) == 1 and "" not in labels)
     names = [f"{name} for {count}" for name, count in clear.most_common()]
-    open_ = len(rivals) - clear.total()
+    open_ = len(best) - clear.total()
     said = [f"best are {named(names, _MOST_NAMES)}"] if names else []
-    return f"of {len(rivals)} workloads: " + "; ".join([*said, *([f"{open_} without a clear best"] if open_ else [])])
+    return f"of {len(best)} workloads: " + "; ".join([*said, *([f"{open_} without a clear best"] if open_ else [])])
 
 
-def _beside(comparison: Comparison) -> Iterator[str]:
+def _beside(comparison: Comparison, swept: Mapping[str, Place]) -> Iterator[str]:
     """Yield a line each for what has no verdict, is not valid, is missing, and confounds."""
     verdicts = comparison.verdicts
     few = [one for one in verdicts if one.unjudged]
     if few:
-        yield _few(few, [one for one in verdicts if one.sure not in ("", "alone")])
+        yield _few(few, [one for one in verdicts if one.sure not in ("", "alone")], swept)
     invalid = places([(label, one.workload) for one in verdicts for label in one.invalid], len(verdicts))
     if invalid:
         yield f"no valid number: {named(invalid, _MOST_NAMES)}"
@@ -187,10 +203,11 @@ def _beside(comparison: Comparison) -> Iterator[str]:
         yield f"differs beside the layouts, and may be the cause: {named(confounders, _MOST_NAMES)}"
 
 
-def _few(few: Sequence[Verdict], all_: Sequence[Verdict]) -> str:
+def _few(few: Sequence[Verdict], all_: Sequence[Verdict], swept: Mapping[str, Place]) -> str:
     if all(one.rounds == 1 for one in all_):
         return "one number of each, no rounds: no intervals, so no verdict"
-    where = "" if len(few) == len(all_) else f" for {named([one.workload for one in few], _MOST_NAMES)}"
+    names = dict.fromkeys(swept[one.workload].sweep if one.workload in swept else one.workload for one in few)
+    where = "" if len(few) == len(all_) else f" for {named(list(names), _MOST_NAMES)}"
     return f"too few rounds for a verdict{where}: {ENOUGH}"
 
 
