@@ -6,13 +6,14 @@ import csv
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from raidtui.foreign.captions import Captions
 from raidtui.foreign.headings import TIMES, rate_unit
-from raidtui.foreign.published import Published, read_number
+from raidtui.foreign.published import Published, is_plain, read_number
 from raidtui.foreign.sources import unreadable
 from raidtui.model.table import RATE_UNITS, Asked, Figure
 
@@ -147,8 +148,11 @@ def delimiter_of(lines: list[str]) -> str:
     return best
 
 
+@lru_cache(maxsize=4096)
 def read_cell(text: str) -> Cell | None:
     """`4603.11 MB/s`, `99.81%`, `2 817 002.93 IOPS`, `63.6k`, `120 µs`; None where no number stands."""
+    if is_plain(text) and (plain_number := read_number(text)) is not None:
+        return Cell(plain_number, text, "")
     if len(text) > _LONGEST:
         return None
     plain = _SPREAD.sub("", _FOOTNOTE.sub("", text.strip())).strip("* ")

@@ -180,6 +180,7 @@ def _percentile(lowered: str) -> str:
     return share if share in ("p50", "p99", "p99.9") else "other percentile"
 
 
+@lru_cache(maxsize=4096)
 def rate_unit(text: str) -> str:
     """The unit of a bandwidth that a text names, or nothing. A small b behind a capital letter means bits."""
     if (match := _CYRILLIC_RATE.search(text)) is not None:

@@ -140,6 +140,8 @@ class Block:
         self._renamed: dict[str, str] = {}
         """Labels of rows that are one workload in several metrics, without the metric."""
         self._with_words: set[int] = set()
+        self._of_row: dict[str, str] = {}
+        """Workloads of the row that is read, by their labels."""
         self._lines_of: dict[tuple[object, ...], dict[int, int]] = {}
 
     def _of(self, *roles: Role) -> list[int]:
@@ -176,7 +178,9 @@ class Block:
         if self._names and self._names_are == "layout":
             shares = [index for index in self._of("share") if index not in self._names]
             self._owners = {i: owner_and_baseline(i, self._headings, self._names, self._rows) for i in shares}
+        self._several = len(set(self._names.values())) > 1
         for row in self._rows[1:]:
+            self._of_row.clear()
             for index in self._measured:
                 self._read_cell(row, index)
         if before:
@@ -258,15 +262,14 @@ class Block:
 
     def _read_cell(self, row: Row, index: int) -> None:
         heading, name = self._headings[index], self._names.get(index, "")
-        several = len(set(self._names.values())) > 1
-        if not name and self._names_are == "workload" and self._names and not several:
+        if not name and self._names_are == "workload" and self._names and not self._several:
             name = next(iter(self._names.values()))
         label = name
         if heading.role == "share" and index not in self._names:
             if index in self._owners:
                 self._read_share(row, index, heading)
                 return
-            if several and not (label := workload_of_share(index, self._headings, self._names)):
+            if self._several and not (label := workload_of_share(index, self._headings, self._names)):
                 self._note(f"the workload of column {heading.text!r} is unknown; it was not compared.")
                 return
         if self._names_are == "layout":
@@ -330,6 +333,11 @@ class Block:
 
     def _workload(self, row: Row, label: str = "") -> str:
         """The label with what columns beside it say of it."""
+        if label not in self._of_row:
+            self._of_row[label] = self._read_workload(row, label)
+        return self._of_row[label]
+
+    def _read_workload(self, row: Row, label: str) -> str:
         texts = (self._renamed.get(row.cells[i], row.cells[i]) for i in self._workload_columns)
         text = label or " ".join(filter(None, texts))
         beside = {role: next((row.cells[i] for i in self._of(role)), "") for role in BESIDE}

@@ -8,6 +8,8 @@ from typing import Final, Literal, NamedTuple
 from raidtui.model.table import Figure
 
 _NUMBER: Final = re.compile(r"[-+−]?\d[\d\s.,'_\u00a0\u2009\u202f]*(?:[eE][-+]?0?\d{1,2})?")
+_PLAIN: Final = re.compile(r"\d{1,15}(?:\.\d{1,15})?", re.ASCII)
+"""Nothing but digits, with a point or without."""
 _SPACES: Final = re.compile(r"[\s'_\u00a0\u2009\u202f]")
 _SUFFIX: Final = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "k ": 1e3}
 _ROUGH: Final = ("~", "≈", "ca.", "ca ", "about ", "около ")
@@ -53,6 +55,8 @@ class Interval(NamedTuple):
 
 def read_number(text: str) -> Published | None:
     """`11 827.20`, `1,473.5`, `27000`, `~0.037`, `63.6k`; None where it is no number. No unit but k, M, G may follow."""
+    if is_plain(text):
+        return Published(float(text), _half_step(text, _PLAIN_DIGITS))
     stripped = text.strip()
     rough = False
     for mark in _ROUGH:
@@ -72,6 +76,11 @@ def read_number(text: str) -> Published | None:
         return None
     digits = _ROUGH_DIGITS if rough else _ALL_DIGITS if factor > 1 else _PLAIN_DIGITS
     return Published(round(value * factor, 6) if factor > 1 else value, _half_step(plain, digits) * factor, rough)
+
+
+def is_plain(text: str) -> bool:
+    """Return True for a number of digits, with a point or without, which are most: they are read faster."""
+    return _PLAIN.fullmatch(text) is not None
 
 
 def interval(figure: Figure) -> Interval:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
@@ -159,9 +160,10 @@ class Building:
             raise unreadable(place, f"{str(more['round'])[:20]} is more than the largest number of a round")
         if len(self.figures) >= MAX_FIGURES:
             raise unreadable(place, f"there are more than {MAX_FIGURES} numbers")
-        self.measured.add((self.layout(layout), self.workload(workload)))
+        layout, workload = self.layout(layout), self.workload(workload)
+        self.measured.add((layout, workload))
         self.figures.append(
-            Figure(self.layout(layout), self.workload(workload), metric, number.value, cast(Unit, unit), text[:60],
+            Figure(layout, workload, metric, number.value, cast(Unit, unit), text[:60],
                    place[:_MAX_LABEL], rough=number.rough, **more)
         )  # fmt: skip
 
@@ -273,5 +275,6 @@ def stem(name: str) -> str:
     return name.partition(".")[0] or name
 
 
+@lru_cache(maxsize=4096)
 def _label(text: str) -> str:
     return clean(text.strip(), _MAX_LABEL - 40)

@@ -19,7 +19,7 @@ class Place(NamedTuple):
 
     sweep: str
     by: str
-    """What is varied: `queue depth`."""
+    """Options that vary: `queue depth`."""
     words: str
     """The combination, as far as it varies: `16`, `4k 16×4`."""
     order: tuple[str, int, int]

@@ -14,6 +14,7 @@ from raidtui.model.table import RATE_UNITS, SIZE_UNITS, TIME_UNITS, Figure, Find
 SLACK = 0.01
 """Difference that measuring may cause between two counts of one cell: averages of samples against whole sums."""
 MOST_OF_A_CELL = 200
+_FACTORS: Final[Mapping[str, float]] = {**RATE_UNITS, **SIZE_UNITS, **TIME_UNITS}
 
 
 class CellKey(NamedTuple):
@@ -50,8 +51,7 @@ def base(figure: Figure) -> Interval:
 
 def factor(unit: Unit) -> float:
     """Return the factor from this unit to bytes, bytes per second or seconds; 1 for counts."""
-    known: Mapping[str, float] = {**RATE_UNITS, **SIZE_UNITS, **TIME_UNITS}
-    return known.get(unit, 1.0)
+    return _FACTORS.get(unit, 1.0)
 
 
 def block_sizes(table: Table, workload: str) -> tuple[int, ...]:

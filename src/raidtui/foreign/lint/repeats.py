@@ -47,6 +47,7 @@ MANY: Final = 3
 FINEST: Final = 1e-6
 """… unless it has more digits than any limit has."""
 
+_DECADES: Final = tuple(10.0**n for n in range(-6, 16))
 _COPIED: Final = "numbers stand at another place, too: one of the two was copied"
 
 
@@ -190,7 +191,7 @@ def _own_step(value: float) -> float:
 
 
 def _decade(value: float) -> int:
-    return bisect_left([10.0**n for n in range(-6, 16)], value * (1 + 1e-12)) - 7
+    return bisect_left(_DECADES, value * (1 + 1e-12)) - 7
 
 
 def _digits(figure: Figure) -> int:
