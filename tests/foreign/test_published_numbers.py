@@ -62,3 +62,9 @@ def test_the_true_number_lies_in_the_interval_of_its_rounded_text(true, places):
     found = interval(figure)
     assert found.low - 1e-6 <= true <= found.high + 1e-6
     assert decimals(figure) == places
+
+
+@pytest.mark.parametrize("text", ["0", "7", "10", "1000", "27000", "123456", "100000", "007", "0.5", "12.50", "412.345"])
+def test_plain_digits_are_read_as_those_behind_a_sign(text):
+    signed = read_number(f"+{text}")
+    assert read_number(text) == signed

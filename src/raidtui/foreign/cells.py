@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from raidtui.foreign.captions import Captions
 from raidtui.foreign.headings import TIMES, rate_unit
-from raidtui.foreign.published import Published, is_plain, read_number
+from raidtui.foreign.published import Published, read_number, read_plain
 from raidtui.foreign.sources import unreadable
 from raidtui.model.table import RATE_UNITS, Asked, Figure
 
@@ -151,7 +151,7 @@ def delimiter_of(lines: list[str]) -> str:
 @lru_cache(maxsize=4096)
 def read_cell(text: str) -> Cell | None:
     """`4603.11 MB/s`, `99.81%`, `2 817 002.93 IOPS`, `63.6k`, `120 µs`; None where no number stands."""
-    if is_plain(text) and (plain_number := read_number(text)) is not None:
+    if (plain_number := read_plain(text)) is not None:
         return Cell(plain_number, text, "")
     if len(text) > _LONGEST:
         return None

@@ -125,15 +125,19 @@ _BARE_SIZE: Final = r"(?<![\w.])(?<!\d )[kKMG]i?B(?!\w)"
 """`MB` of `Throughput MB`; that of `128 KB read` is a size."""
 
 
-@lru_cache(maxsize=4096)
+_LABELS: Final = tuple((re.compile(pattern), role) for pattern, role in LABELS)
+_METRICS: Final = tuple((re.compile(words), metric) for words, metric in METRICS)
+
+
+@lru_cache(maxsize=1 << 16)  # the labels of all rows of a wide table
 def read_heading(text: str) -> Heading:
     """`IOPS`, `BW (MiB/s)`, `p99 latency, ms`, `% of raid0`, `layout`, `Block size`; `unknown` for anything else."""
     plain = " ".join(text.replace("_", " ").split()).strip("* ")
     if len(plain) > _LONGEST:
         return Heading("unknown", plain)
     lowered = plain.lower()
-    for pattern, role in LABELS:
-        if (match := re.fullmatch(pattern, lowered)) is not None:
+    for pattern, role in _LABELS:
+        if (match := pattern.fullmatch(lowered)) is not None:
             return Heading(role, plain, unit=(match.groupdict().get("unit") or "").removesuffix("ytes"))
     found = (None if kind_of(plain) == "deviation" else read_share(plain)) or _figure(plain, lowered)
     direction = next((name for words, name in _DIRECTIONS if re.match(words, lowered)), "")
@@ -141,7 +145,7 @@ def read_heading(text: str) -> Heading:
 
 
 def _figure(plain: str, lowered: str) -> Heading:
-    metric = next((metric for words, metric in METRICS if re.search(words, lowered)), None)
+    metric = next((metric for words, metric in _METRICS if words.search(lowered)), None)
     kind, unit = kind_of(plain), rate_unit(plain)
     other = kind in ("count", "derived") or (metric != "latency" and kind in _OF_OTHERS and _percentile(lowered) != "p50")
     if metric == "unread" or (other and (metric or unit)):

@@ -8,8 +8,8 @@ from typing import Final, Literal, NamedTuple
 from raidtui.model.table import Figure
 
 _NUMBER: Final = re.compile(r"[-+−]?\d[\d\s.,'_\u00a0\u2009\u202f]*(?:[eE][-+]?0?\d{1,2})?")
-_PLAIN: Final = re.compile(r"\d{1,15}(?:\.\d{1,15})?", re.ASCII)
-"""Nothing but digits, with a point or without."""
+_PLAIN: Final = re.compile(r"(\d{1,15})(?:\.(\d{1,15}))?", re.ASCII)
+_HALVES: Final = {exponent: 0.5 * 10.0**exponent for exponent in range(-15, 16)}
 _SPACES: Final = re.compile(r"[\s'_\u00a0\u2009\u202f]")
 _SUFFIX: Final = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "k ": 1e3}
 _ROUGH: Final = ("~", "≈", "ca.", "ca ", "about ", "около ")
@@ -55,8 +55,8 @@ class Interval(NamedTuple):
 
 def read_number(text: str) -> Published | None:
     """`11 827.20`, `1,473.5`, `27000`, `~0.037`, `63.6k`; None where it is no number. No unit but k, M, G may follow."""
-    if is_plain(text):
-        return Published(float(text), _half_step(text, _PLAIN_DIGITS))
+    if (plain_number := read_plain(text)) is not None:
+        return plain_number
     stripped = text.strip()
     rough = False
     for mark in _ROUGH:
@@ -78,9 +78,16 @@ def read_number(text: str) -> Published | None:
     return Published(round(value * factor, 6) if factor > 1 else value, _half_step(plain, digits) * factor, rough)
 
 
-def is_plain(text: str) -> bool:
-    """Return True for a number of digits, with a point or without, which are most: they are read faster."""
-    return _PLAIN.fullmatch(text) is not None
+def read_plain(text: str) -> Published | None:
+    """Return a number of digits alone, with a point or without. Most numbers are such, and they are read faster."""
+    found = _PLAIN.fullmatch(text)
+    if found is None:
+        return None
+    whole, fraction = found.groups()
+    if fraction is not None:
+        return Published(float(text), _HALVES[-len(fraction)])
+    zeros = len(whole) - len(whole.rstrip("0")) if whole[-1] == "0" else 0
+    return Published(float(text), _HALVES[min(zeros, max(0, len(whole) - _PLAIN_DIGITS))])
 
 
 def interval(figure: Figure) -> Interval:
