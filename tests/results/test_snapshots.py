@@ -1,6 +1,7 @@
 """The page, the workbook and the charts: made by libraries, so what is in them is looked at, not their bytes."""
 
 import io
+import math
 import re
 import subprocess
 import sys
@@ -8,9 +9,11 @@ import xml.etree.ElementTree as ET
 import zipfile
 from html import unescape
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import msgspec
 import pytest
+from matplotlib.figure import Figure
 from test_comparing import cell, result, slim
 from test_formats import real, two
 from test_verdicts import rounds
@@ -20,7 +23,8 @@ from raidtui.model.problem import ProblemError
 from raidtui.model.result import Pass, Steady
 from raidtui.model.statistics.samples import geometric_mean
 from raidtui.model.sweep import Swept
-from raidtui.results.charts import CHARTS, panels_of
+from raidtui.results.charts import CHARTS, courses, panels_of
+from raidtui.results.charts.drawing import round_times
 from raidtui.results.charts.sheet import panel_svgs
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.formats import FORMATS
@@ -275,7 +279,7 @@ def test_one_kind_of_chart_can_be_had_alone(kind):
     for svg in panel_svgs(panels, 1):
         ET.fromstring(svg.replace("<svg ", '<svg xmlns:xlink="http://www.w3.org/1999/xlink" ', 1))
     drawn = ET.fromstring(FORMATS["svg"].charts(comparison, [kind]))
-    assert len(drawn.findall(f"{SVG}g[@transform]")) == len(panels) + (2 if kind == "bars" else 1)
+    assert len(drawn.findall(f"{SVG}g[@transform]")) == len(panels) + 2, "and the two of the head"
 
 
 def test_latencies_of_one_workload_have_the_same_axes_whatever_their_direction():
@@ -286,7 +290,36 @@ def test_latencies_of_one_workload_have_the_same_axes_whatever_their_direction()
     assert ticks(drawn[writes], "x") == ticks(drawn[syncs], "x")
 
 
-def test_devices_of_cells_of_one_workload_have_the_same_time_axis():
+def test_a_sheet_says_what_it_shows_and_what_its_signs_mean():
+    comparison = compare_many(campaign())
+    drawn = FORMATS["svg"].charts(comparison, ["bars"]).decode()
+    for words in ("Comparison of 2 results", "result 2: quick", "▲ above, ▼ below the baseline",
+                  "the black line on a bar: the 95 % confidence interval", "one colour and one shape"):  # fmt: skip
+        assert words in drawn
+    assert "black line" not in FORMATS["svg"].charts(comparison, ["sweeps"]).decode()
+
+
+def test_workloads_of_a_sweep_are_drawn_as_curves_and_not_again_as_bars():
+    comparison = compare_many(campaign())
+    both = FORMATS["svg"].write(comparison).decode()
+    assert ">fsync-write-4k, queue depth × jobs" in both
+    assert ">seq-write-1m-q8, MB/s</text>" in both
+    assert ">fsync-write-4k-t1q1, IOPS</text>" not in both
+    assert ">fsync-write-4k-t1q1, IOPS</text>" in FORMATS["svg"].charts(comparison, ["bars"]).decode()
+
+
+def test_round_times_at_an_axis_do_not_touch_and_are_there_where_times_are_alike():
+    for low, high in ((650, 2000), (78, 92), (1, 1e7)):
+        axes = Figure(figsize=(4, 3)).add_axes((0.1, 0.1, 0.8, 0.8))
+        axes.set_xscale("log")
+        round_times(axes.xaxis, low, high, 0.15)
+        at = [math.log10(place / low) / math.log10(high / low) for place in axes.get_xticks()]
+        assert len(at) >= 1
+        assert all(after - before >= 0.149 for before, after in pairwise(at))
+
+
+def test_devices_of_cells_of_one_workload_have_the_same_time_axis(monkeypatch):
+    monkeypatch.setattr(courses, "_MOST_ROWS", 6)
     one = real(1)
     workload = next(each.workload for each in one.cells if len(each.device_at_s) > 3)
     cells = tuple(

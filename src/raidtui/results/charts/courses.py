@@ -186,35 +186,47 @@ ROUNDS = Chart("rounds", "Round by round", rounds_panels, swept=False)
 _COLUMN = "util_percent"
 
 
+_MOST_ROWS = 60
+"""Devices in one heat map, with the names of their layouts."""
+
+
 def _heat_map_panels(comparison: Comparison) -> list[Panel]:
-    """Return a panel for each layout and workload with series of more than one device: the first valid round.
+    """Return a panel for each workload, more where rows are many: layouts below each other, the first valid round of each.
 
-    The panels of one workload have the same time axis.
+    Only layouts with series of more than one device are shown. The panels of one workload have the same time axis.
     """
-    cells: dict[tuple[int, int], Cell] = {}
-    for number, row in enumerate(comparison.rows):
-        for index, entry in enumerate(row.entries):
-            valid = [one.cell for one in entry.points if one.cell is not None and one.valid] if entry else []
+    found = []
+    for index, workload in enumerate(comparison.workloads):
+        cells: list[tuple[str, Cell]] = []
+        for row, entry in comparison.measured(index):
+            valid = (one.cell for one in entry.points if one.cell is not None and one.valid)
             if cell := next((one for one in valid if len(_devices(one)) > 1), None):
-                cells[number, index] = cell
-    longest: dict[int, float] = {}
-    for (_, index), cell in cells.items():
-        longest[index] = max(longest.get(index, 0.0), cell.device_at_s[-1])
-    return [
-        _heat_panel(comparison.rows[number].label, comparison.workloads[index], cell, longest[index])
-        for (number, index), cell in cells.items()
-    ]
+                cells.append((row.label, cell))
+        parts: list[list[tuple[str, Cell]]] = []
+        rows = _MOST_ROWS
+        for label, cell in cells:
+            rows += 1 + len(_devices(cell))
+            if rows > _MOST_ROWS:
+                parts.append([])
+                rows = 1 + len(_devices(cell))
+            parts[-1].append((label, cell))
+        longest_s = max((cell.device_at_s[-1] for _, cell in cells), default=0.0)
+        for number, part in enumerate(parts, 1):
+            place = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
+            found.append(_heat_panel(f"{short(workload, 36)}, busy devices{place}", workload, part, longest_s))
+    return found
 
 
-def _heat_panel(label: str, workload: str, cell: Cell, longest_s: float) -> Panel:
-    devices = _devices(cell)
-    about = f"busy time of {', '.join(devices)} over {cell.seconds:.0f} s"
-    title = f"{short(label, 22)}, {short(workload, 24)}"
-    tips = [
-        Tip(longest_s / 2, line + 0.5, f"{clean(label, 200)}, {clean(workload, 200)}: {_busy_words(name, use)}")
-        for line, (name, use) in enumerate(devices.items())
-    ]
-    return Panel(title, partial(_draw_heat, cell, longest_s, tips), 0.9 + 0.2 * len(devices), about, rows=True)
+def _heat_panel(title: str, workload: str, cells: Sequence[tuple[str, Cell]], longest_s: float) -> Panel:
+    tips, line = [], 0.5
+    for label, cell in cells:
+        for name, use in _devices(cell).items():
+            line += 1
+            tips.append(Tip(longest_s / 2, line, f"{clean(label, 200)}, {clean(workload, 200)}: {_busy_words(name, use)}"))
+        line += 1
+    about = "; ".join(f"busy time of {', '.join(_devices(cell))} of {label} over {cell.seconds:.0f} s"
+                      for label, cell in cells)  # fmt: skip
+    return Panel(title, partial(_draw_heat, cells, longest_s, tips), 0.75 + 0.17 * line, about, rows=True)
 
 
 def _busy_words(name: str, use: DeviceUse) -> str:
@@ -224,17 +236,28 @@ def _busy_words(name: str, use: DeviceUse) -> str:
     return f"{clean(name, 200)} was busy {sum(known) / len(known):.0f} % of the time, at most {max(known):.0f} %"
 
 
-def _draw_heat(cell: Cell, longest_s: float, tips: list[Tip], axes: Axes, _: Style) -> list[Tip]:
-    devices, at_s = _devices(cell), cell.device_at_s
-    values = []
-    for use in devices.values():
-        series = [float("nan") if value is None else value for value in use.series[_COLUMN][: len(at_s)]]
-        values.append(series + [float("nan")] * (len(at_s) - len(series)))
-    axes.pcolormesh([0.0, *at_s], range(len(devices) + 1), values, vmin=0, vmax=100, cmap="cividis")
-    axes.set_yticks([place + 0.5 for place in range(len(devices))],
-                    [f"{short(name, 12)} {short(use.role, 8)}" for name, use in devices.items()])  # fmt: skip
+def _draw_heat(
+    cells: Sequence[tuple[str, Cell]], longest_s: float, tips: list[Tip], axes: Axes, style: Style
+) -> list[Tip]:
+    """Draw a row for each device, below a row with the name of its layout."""
+    names: list[str] = []
+    heads = []
+    for layout, cell in cells:
+        devices, at_s = _devices(cell), cell.device_at_s
+        heads.append(len(names))
+        names += [short(layout), *(f"{short(name, 12)} {short(use.role, 8)}" for name, use in devices.items())]
+        values = []
+        for use in devices.values():
+            series = [float("nan") if value is None else value for value in use.series[_COLUMN][: len(at_s)]]
+            values.append(series + [float("nan")] * (len(at_s) - len(series)))
+        edges = range(len(names) - len(devices), len(names) + 1)
+        axes.pcolormesh([0.0, *at_s], edges, values, vmin=0, vmax=100, cmap="cividis")
+    axes.set_yticks([place + 0.5 for place in range(len(names))], names)
+    axes.tick_params(axis="y", length=0)
+    for place, label in enumerate(axes.get_yticklabels()):
+        label.set_color(style.ink if place in heads else style.muted)
     axes.set_xlim(0, longest_s)
-    axes.invert_yaxis()
+    axes.set_ylim(len(names), 0)
     axes.locator_params(axis="x", nbins=5)
     axes.set_xlabel("s (dark: idle, bright: busy all the time)")
     axes.grid(visible=False)

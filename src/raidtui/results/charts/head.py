@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from raidtui.base.text import clean
 from raidtui.results.charts.bars import SIGNS
 from raidtui.results.charts.drawing import Panel, Style, Tip
-from raidtui.results.comparison import Comparison
+from raidtui.results.comparison import Comparison, without_curves
 from raidtui.results.lines import common_marks, confounder_lines, run_lines, sign_lines, title_of
 
 if TYPE_CHECKING:
@@ -26,11 +26,9 @@ _MOST_LINES = 14
 
 
 def head_panels(comparison: Comparison, names: Sequence[str]) -> list[Panel]:
-    """Return a panel about the results, and beside it one with the signs where bars are drawn."""
-    found = [_words(title_of(comparison), _about(comparison))]
-    if not names or "bars" in names:
-        found.append(_words("Signs", _signs(comparison)))
-    return found
+    """Return a panel about the results, and beside it one with the signs."""
+    with_bars = "bars" in names or (not names and bool(without_curves(comparison).workloads))
+    return [_words(title_of(comparison), _about(comparison)), _words("Signs", _signs(comparison, with_bars))]
 
 
 def _about(comparison: Comparison) -> Iterator[str]:
@@ -38,17 +36,17 @@ def _about(comparison: Comparison) -> Iterator[str]:
     yield from (f"⚠ {line}" for line in (*comparison.notes, *confounder_lines(comparison), *common_marks(comparison)))
 
 
-def _signs(comparison: Comparison) -> Iterator[str]:
-    if comparison.baseline and len(comparison.rows) > 1:
+def _signs(comparison: Comparison, with_bars: bool) -> Iterator[str]:
+    if with_bars and comparison.baseline and len(comparison.rows) > 1:
         yield f"%: share of the baseline, {comparison.baseline}"
-    yield from sign_lines(comparison)
-    yield SIGNS
+    if with_bars:
+        yield from (*sign_lines(comparison), SIGNS)
     yield "a layout has one colour and one shape in all charts"
 
 
 def _words(title: str, lines: Iterator[str]) -> Panel:
     """Return a panel of wrapped lines; a line after too many says how many are left out."""
-    shown = [part for line in lines for part in textwrap.wrap(clean(line, 4096), _WIDE, subsequent_indent="   ")]
+    shown = [part for line in lines for part in textwrap.wrap(clean(line, 4096), _WIDE, subsequent_indent="\u00a0\u00a0")]
     if len(shown) > _MOST_LINES:
         shown[_MOST_LINES - 1 :] = ["… the page and the table have the rest"]
     draw = partial(_draw, shown)
