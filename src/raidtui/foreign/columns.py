@@ -53,6 +53,18 @@ _OWN_READ: Final = {
     "iops_per_s": Heading("figure", "IOPS", "iops", "IOPS"),
     "throughput_MB_per_s": Heading("figure", "MB/s", "bandwidth", "MB/s"),
 }  # fmt: skip
+WHERE_UNITS_STAND: Final = (
+    "Write it into the heading (`4k read IOPS`), behind the numbers, or for all of them: `# unit: IOPS`. A column that has "
+    "none of it is left out by --map 'ignored=HEADING'."
+)
+WHAT_DIFFERS: Final = (
+    "If the rows are rounds: --map 'round={0}'. If it is part of what was measured: --map 'layout={0}' or "
+    "--map 'workload={0}'. If it does not matter: --map 'ignored={0}'."
+)
+NO_LABELS: Final = "no column says what was measured"
+_LOOKED_AT: Final = 200
+_MEAN_TIME: Final = re.compile(r"(?:mean|avg\.?|average)[\s,]*[(\[]?\s*(?:[µμu]s|ms|ns|[mun]sec)\s*[)\]]?", re.IGNORECASE)
+"""`mean ms`: of operations where other columns count them; alone it may be the time of a program."""
 _OPERATIONS: Final = {"": "IOPS", "iops": "IOPS", "kiops": "kIOPS"}
 
 
@@ -121,6 +133,8 @@ def _by_cells(index: int, headings: Mapping[int, Heading], rows: Sequence[Row]) 
         return heading
     if (both := _VERSUS.fullmatch(heading.text)) is not None and counted and all(cell.unit == "%" for cell in counted):
         return Heading("share", heading.text, "share", "%", of=both.group(2), whose=both.group(1))
+    if _MEAN_TIME.fullmatch(heading.text) and any(one.metric in ("iops", "bandwidth") for one in headings.values()):
+        return read_heading(f"latency {heading.text}")
     if heading.text.lower() == "type":
         said = [read_label(cell) for cell in cells]
         if said and all(one.pattern is not None or one.random is not None for one in said):
@@ -230,6 +244,20 @@ def unknown_numbers(headings: Mapping[int, Heading], rows: Sequence[Row]) -> lis
         if i and heading.role == "unknown" and (not _SETTING.search(heading.text) or "/s" in heading.text)
         and (cells := said_in(i, rows)) and all(map(read_cell, cells))
     ]  # fmt: skip
+
+
+def percentages_alone(columns: Sequence[int], rows: Sequence[Row]) -> list[int]:
+    """Return columns of nothing but percentages beside columns of other numbers: they are about layouts, and are none."""
+    units = {i: {cell.unit for cell in numbers(i, rows[:_LOOKED_AT])} for i in columns}
+    shares = [i for i, found in units.items() if found == {"%"}]
+    others = [found for i, found in units.items() if i not in shares and found]
+    return shares if others and not any("%" in found or found == {""} for found in others) else []
+
+
+def with_numbers(columns: Sequence[int], rows: Sequence[Row]) -> list[int]:
+    """Return the columns with a number, or all if none has. One without would hide of which two layouts a share is."""
+    found = [i for i in columns if any(read_cell(row.cells[i]) for row in rows[1:])]
+    return found or list(columns)
 
 
 def asked(text: str) -> tuple[object, ...] | None:

@@ -33,14 +33,19 @@ from raidtui.foreign.columns import (
     BESIDE,
     BUILDS,
     DISKS,
+    NO_LABELS,
+    WHAT_DIFFERS,
+    WHERE_UNITS_STAND,
     columns_of,
     named_columns,
     of_unit,
+    percentages_alone,
     renamed,
     told,
     unit_of,
     unknown_numbers,
     valid_rows,
+    with_numbers,
     workload_of,
 )
 from raidtui.foreign.directives import follow, refuse_unmatched
@@ -48,18 +53,11 @@ from raidtui.foreign.headings import Heading, Role, rate_unit, read_heading
 from raidtui.foreign.lint.figures import likes
 from raidtui.foreign.same_cell import telling_apart, undecided, unread_words
 from raidtui.foreign.shares import owner_and_baseline, settled, workload_of_share
-from raidtui.foreign.sources import MAX_CAPTIONS, Building, TableReader, lines_of, stem, unreadable
+from raidtui.foreign.sources import Building, TableReader, lines_of, stem, unreadable
 from raidtui.foreign.statistic_words import kind_alone, kind_of, without_means
 from raidtui.model.problem import ProblemError
 from raidtui.model.table import TIME_UNITS, UNITS_OF, Subject
 
-_WHERE_UNITS_STAND: Final = (
-    "Write it into the heading (`4k read IOPS`), behind the numbers, or for all of them: `# unit: IOPS`."
-)
-_WHAT_DIFFERS: Final = (
-    "If the rows are rounds: --map 'round={0}'. If it is part of what was measured: --map 'layout={0}' or "
-    "--map 'workload={0}'. If it does not matter: --map 'ignored={0}'."
-)
 _EXPONENT: Final = re.compile(r"(?<=\d)[eE][-+]?\d+[kKMG]?$")
 _NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
 
@@ -91,13 +89,17 @@ def add(making: Building, text: str, name: str) -> None:
     refuse_unmatched([table.rows for table in found], directives, making.mapping, name)
     layouts_before, before = set(making.layouts), len(making.figures)
     for index, (block, unit, caption) in enumerate(found):
-        if caption and len(making.captions) < MAX_CAPTIONS:
-            making.captions[f"{name}:{block[0].line}"] = caption
+        making.caption(f"{name}:{block[0].line}", caption)
         above = found[index - 1].rows if index else []
         if above and len(block[0].cells) == len(above[0].cells) and any(map(read_cell, block[0].cells[1:])):
             block.insert(0, above[0])  # the table goes on behind a blank line
         said = {"unit": unit} | settings if unit else settings
-        Block(making, with_shares_apart(even(block, name, making.note)), name, said, mapping).read()
+        try:
+            Block(making, with_shares_apart(even(block, name, making.note)), name, said, mapping).read()
+        except ProblemError as error:
+            if len(found) == 1 or error.problems[0].message != NO_LABELS:
+                raise
+            making.note(f"{name}:{block[0].line}: {NO_LABELS}; this table was not read.")
     making.figures[before:] = regrouped(making.figures[before:], making.workloads)
     follow(making, directives, name)
     unlike = [key for key, subject in making.layouts.items() if key not in layouts_before and not subject.like]
@@ -191,7 +193,7 @@ class Block:
         self._leave_out(unknown_numbers(self._headings, self._rows))
         unknown, layouts, workloads = self._of("unknown"), self._of("layout"), self._of("workload")
         if not layouts and not workloads and not unknown and not self._of("block"):
-            raise unreadable(self._head, "no column says what was measured")
+            raise unreadable(self._head, NO_LABELS)
         self._names = named_columns(self._headings)
         if self._names and not workloads and (layouts or self._tells_more(list(self._names.values()))):
             self._names_are = "workload"
@@ -214,7 +216,7 @@ class Block:
         self._leave_out([i for i in unknown if i not in read and numbers(i, self._rows)])
         if (one := undecided(self._headings, self._rows, read)) is not None:
             message = f"this row has layout and workload of line {one.first} and another {one.heading!r}"
-            raise unreadable(f"{self._name}:{one.second}", message, _WHAT_DIFFERS.format(one.heading))
+            raise unreadable(f"{self._name}:{one.second}", message, WHAT_DIFFERS.format(one.heading))
         for text in unread_words(self._headings, self._rows, read):
             self._note(f"{text!r} differs between rows and was not read; --map layout={text} makes it part of the layout.")
         if len(self._workload_columns) == 1:
@@ -237,9 +239,13 @@ class Block:
                     self._note(f"{self._headings[index].text!r} is about the columns beside it; it was not read.")
                     values.remove(index)
         named = [i for i in values if self._headings[i].role in ("unknown", "layout", "workload")]
-        words = self._of("setting") + [i for i in named if self._has_words(i)]
+        for index in percentages_alone(named, self._rows):
+            self._set(index, "unread")
+            values.remove(index)
+        words = self._of("setting") + [i for i in named if i in values and self._has_words(i)]
         self._measured = [i for i in values if i not in words]
-        texts = {i: self._headings[i].text for i in self._measured if self._headings[i].role != "share"}
+        of_names = [i for i in self._measured if self._headings[i].role != "share"]
+        texts = {i: self._headings[i].text for i in with_numbers(of_names, self._rows)}
         self._names = {i: without_means(text) if kind_of(text) == "mean" else text for i, text in texts.items()}
         if len(set(self._names.values())) < len(texts):
             self._names = texts
@@ -401,7 +407,7 @@ class Block:
         return lines.setdefault(row.line, len(lines) + 1)
 
     def _unitless(self, row: Row, text: str) -> ProblemError:
-        return unreadable(f"{self._name}:{row.line}", f"nothing says which unit {text} has", _WHERE_UNITS_STAND)
+        return unreadable(f"{self._name}:{row.line}", f"nothing says which unit {text} has", WHERE_UNITS_STAND)
 
     def _note_words(self, row: Row, index: int, what: str = "no number") -> None:
         """Cells with digits that are no number, or none of what their column has, once for each column."""

@@ -201,6 +201,11 @@ class Building:
             new[index] = msgspec.structs.replace(f, layout=layout, of=of)
         self.figures[before:] = new
 
+    def caption(self, place: str, text: str) -> None:
+        """Keep the caption of the source's table that begins here, if it has one."""
+        if text and len(self.captions) < MAX_CAPTIONS:
+            self.captions[place] = text
+
     def note(self, sentence: str) -> None:
         """Something that a reader of the table must know, once."""
         if len(self.notes) < MAX_NOTES and (text := clean(sentence)) not in self.notes:
