@@ -294,9 +294,9 @@ def test_a_sheet_says_what_it_shows_and_what_its_signs_mean():
     comparison = compare_many(campaign())
     drawn = FORMATS["svg"].charts(comparison, ["bars"]).decode()
     for words in ("Comparison of 2 results", "result 2: quick", "▲ above, ▼ below the baseline",
-                  "the black line on a bar: the 95 % confidence interval", "one colour and one shape"):  # fmt: skip
+                  "the thin line on a bar: the 95 % confidence interval", "one colour and one shape"):  # fmt: skip
         assert words in drawn
-    assert "black line" not in FORMATS["svg"].charts(comparison, ["sweeps"]).decode()
+    assert "thin line" not in FORMATS["svg"].charts(comparison, ["sweeps"]).decode()
 
 
 def test_workloads_of_a_sweep_are_drawn_as_curves_and_not_again_as_bars():

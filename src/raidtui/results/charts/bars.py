@@ -214,7 +214,7 @@ def _latency_words(of: dict[str, Latency], *, short_form: bool = False, named: b
 
 
 SIGNS: Final = (
-    "the black line on a bar: the 95 % confidence interval, from three valid rounds on; from the worst to the best round "
+    "the thin line on a bar: the 95 % confidence interval, from three valid rounds on; from the worst to the best round "
     "where there are fewer"
 )
 BARS: Final = Chart("bars", "Layouts side by side", _panels, signs=SIGNS, swept=False)

@@ -17,7 +17,7 @@ def anchor(row: int, column: int) -> str:
     return f"cell-{row + 1}-{column + 1}"
 
 
-_PORTRAIT = 7
+_PORTRAIT = 9
 """Columns that a sheet takes upright."""
 
 
