@@ -10,7 +10,7 @@ import made
 import pytest
 
 from raidtui.cli.main import COMMANDS, parser_for
-from raidtui.cli.screen import wrapped
+from raidtui.cli.screen import breaks, console, table, text, wrapped
 from raidtui.model.convert import encode
 from raidtui.model.protocol import RunInfo, RunList
 
@@ -71,3 +71,27 @@ def test_names_of_runs_are_not_broken(engine, tmp_path):
     long = made.result(scenario={**made.SCENARIO, "name": name}, rehearsal=True)
     (tmp_path / "one.result.json").write_bytes(encode(long))
     assert made.RUN in engine.run("results", "--in", str(tmp_path)).out.splitlines()[1]
+
+
+def test_a_word_longer_than_its_column_is_broken_behind_a_sign():
+    name = "zfs-local-stripe-128k-16k-with-special-devices/and,more"
+    assert breaks(name, 20) == [17, 31, 51]
+    listing = table("LAYOUT", "WHAT")
+    listing.add_row(text(name), text("x " * 40))
+    out = console(width=44)
+    with out.capture() as shown:
+        out.print(listing)
+    parts = [line[: line.index(" ")] for line in shown.get().splitlines()[1:] if not line.startswith(" ")]
+    assert "".join(parts) == name
+    assert all(part[-1] in "-/,:_." for part in parts[:-1])
+
+
+def test_names_in_a_narrow_comparison_are_shortened_between_words_and_said_in_full(engine, tmp_path):
+    name = "a-layout-with-quite-a-long-name-of-many-words"
+    (tmp_path / "t.csv").write_text(f"layout,workload,IOPS\n{name},rand write 4k,1000\nraid5,rand write 4k,900\n")
+    lines = engine.run("compare", "t.csv").out.splitlines()
+    (said,) = [line for line in lines if line.endswith(f": {name}")]
+    head, _, tail = said.partition(":")[0].partition("…")
+    assert name.startswith(head)
+    assert name.endswith(tail)
+    assert head.endswith("-")

@@ -13,6 +13,7 @@ import time
 import traceback
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
@@ -30,6 +31,7 @@ from raidtui.model.problem import Exit, ProblemError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.containers import Lines
     from rich.table import Table
     from rich.text import Text
 
@@ -110,10 +112,39 @@ def table(*columns: str, right: tuple[str, ...] = (), whole: tuple[str, ...] = (
 
 
 def text(value: object, style: str = "") -> Text:
-    """Return a foreign string as text without control characters."""
+    """Return a foreign string as text without control characters, which breaks long words at their signs."""
+    return _long_words()(clean(value), style=style)
+
+
+_AFTER: Final = "-/,:_."
+"""Signs behind which a word that is longer than its column is broken."""
+
+
+def breaks(plain: str, width: int) -> list[int]:
+    """Return where words that are longer than `width` are broken: behind a sign; a part without one stays whole."""
+    found = []
+    for word in re.finditer(r"\S+", plain):
+        start = word.start()
+        while word.end() - start > width:
+            place = next((at for at in range(start + width, start, -1) if plain[at - 1] in _AFTER), 0)
+            if not place:
+                break
+            found.append(start := place)
+    return found
+
+
+@cache
+def _long_words() -> type[Text]:
+    """Return Rich's text with breaks in long words. Rich is imported late, since few commands print text."""
     from rich.text import Text
 
-    return Text(clean(value), style=style)
+    class Words(Text):
+        def wrap(self, console: Console, width: int, **how: Any) -> Lines:
+            places = [] if how.get("no_wrap") else breaks(self.plain, width)
+            whole = Text("\n").join(self.divide(places)) if places else self.copy()
+            return whole.wrap(console, width, **how)
+
+    return Words
 
 
 def print_lines(lines: Iterable[str], file: IO[str] | None = None) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 
-from raidtui.base.text import clean, named
+from raidtui.base.text import clean, named, shortened
 from raidtui.model.convert import plain
 from raidtui.results import old_new
 from raidtui.results.comparison import Comparison, Noted, without_cells
@@ -96,6 +96,8 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
         found += [Said("", sentence=False), *lines] if len(found) > first_line else lines
     if not table:
         found.append(Said("Nothing was measured."))
+    whole = {_name(name, longest): clean(name) for name in (*(row.label for row in comparison.rows), *comparison.workloads)}
+    found += [Said(f"{shown}: {name}") for shown, name in whole.items() if shown != name]
     if comparison.baseline and len(comparison.rows) > 1:
         found.append(Said(f"% of {clean(comparison.baseline)}"))
     found += [Said(clean(line, 4096)) for line in legend_lines(comparison)]
@@ -168,8 +170,7 @@ def _is_said(mark: Noted, common: Sequence[str]) -> bool:
 
 
 def _name(name: str, longest: int) -> str:
-    shown = clean(name)
-    return shown if len(shown) <= longest else f"{shown[: longest // 2]}…{shown[1 - longest // 2 :]}"
+    return shortened(clean(name), longest)
 
 
 def _groups(names: list[str], table: list[list[str]], width: int) -> list[tuple[list[str], list[list[str]]]]:
