@@ -24,11 +24,13 @@ SCENARIO: dict[str, Any] = {
     "name": "clients",
     "hosts": {"storage": {}, "clients": {"count": 2}},
     "roles": {"data": {"count": 2}},
-    "layouts": {"tcp": {"nvmeof": {"on": {"md": {"level": "raid1", "on": "@data"}}, "to": "clients"}}},
+    "layouts": {"tcp": {"nvmeof": {"on": {"md": {"level": "raid1", "on": "@data"}}, "to": "clients"}},
+                "iscsi": {"iscsi": {"on": {"md": {"level": "raid1", "on": "@data"}}, "to": "clients"}}},
     "workloads": {"read": {"fio": {"rw": "randread", "bs": "4KiB", "iodepth": 4, "size": "32MiB", "runtime": "30s"}}},
 }
 LEFT = """find /sys/kernel/config/nvmet -mindepth 2 -maxdepth 2 2>/dev/null
 grep -L pcie /sys/class/nvme/*/transport 2>/dev/null
+ls /sys/class/iscsi_session /sys/kernel/config/target/iscsi 2>/dev/null | grep -E '^session|iqn'
 pgrep -x fio; pgrep -f 'raidtui/__main__.py peer'; ss -Htln | awk '$4 ~ /^10[.]10/ && $4 !~ /:22$/'
 for run in /var/lib/raidtui/runs/*/; do [ -e $run/closed ] || [ ! -e $run/journal.jsonl ] || echo open $run; done"""
 STRANGER = "nqn.2014-08.org.nvmexpress:uuid:6f2c6a10-9d5c-4b6e-8e0a-3a1d5f0c7b21"
@@ -55,10 +57,11 @@ def lab() -> Iterator[Lab]:
         made.down()
 
 
-def words(lab: Lab, folder: Path) -> list[str]:
+def words(lab: Lab, folder: Path, *layouts: str) -> list[str]:
     (folder / "clients.json").write_text(json.dumps(SCENARIO))
     serials = ",".join(lab.serials)
-    return ["replay", str(folder / "clients.json"), "--bind", f"data={serials}", "--erase", serials,
+    only = [word for layout in layouts for word in ("--layout", layout)]
+    return ["replay", str(folder / "clients.json"), "--bind", f"data={serials}", "--erase", serials, *only,
             "--host", "clients=root@c1,root@c2", "-o", str(folder / "clients.result.json")]  # fmt: skip
 
 
@@ -109,21 +112,26 @@ def seen(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Seen:
 
 
 def test_both_hosts_load_their_region_and_the_numbers_are_joined(seen: Seen) -> None:
-    (cell,) = seen.result["cells"]
-    assert cell["valid"], cell["marks"]
-    assert sorted(cell["hosts"]) == ["clients-1", "clients-2"]
-    total = sum(part["read"]["ios"] for part in cell["hosts"].values())
-    assert cell["summary"]["read"]["ios"] == total > 0
-    assert all(part["read"]["ios"] for part in cell["hosts"].values())
+    assert [cell["layout"] for cell in seen.result["cells"]] == ["tcp", "iscsi"]
+    for cell in seen.result["cells"]:
+        assert cell["valid"], cell["marks"]
+        assert sorted(cell["hosts"]) == ["clients-1", "clients-2"]
+        total = sum(part["read"]["ios"] for part in cell["hosts"].values())
+        assert cell["summary"]["read"]["ios"] == total > 0
+        assert all(part["read"]["ios"] for part in cell["hosts"].values())
     assert [host["own_address"] for host in seen.result["hosts"]["clients"]] == ["10.10.1.2", "10.10.2.2"]
 
 
 def test_what_was_read_back_on_both_sides_is_in_the_result(seen: Seen) -> None:
-    (layout,) = seen.result["layouts"]
-    assert layout["taken_down"]
-    read = layout["read_back"].values()
+    tcp, iscsi = seen.result["layouts"]
+    assert tcp["taken_down"]
+    assert iscsi["taken_down"]
+    read = tcp["read_back"].values()
     assert len([facts for facts in read if facts.get("connection", {}).get("state") == "live"]) == 2
     assert len([facts for facts in read if facts.get("any_host") == "0"]) == 2
+    read = iscsi["read_back"].values()
+    assert len([facts for facts in read if facts.get("session", {}).get("state") == "LOGGED_IN"]) == 2
+    assert [len(facts["portals"]) for facts in read if "portals" in facts] == [2]
 
 
 def test_an_export_listens_on_its_link_alone_and_lets_nobody_else_in(seen: Seen) -> None:
@@ -140,7 +148,7 @@ def test_nothing_is_left_and_other_disks_are_untouched(lab: Lab, seen: Seen) -> 
 
 
 def killed(lab: Lab, folder: Path) -> tuple[subprocess.Popen, str]:
-    process, run = start_and_await(lab, "measure", *words(lab, folder), patience_s=1200)
+    process, run = start_and_await(lab, "measure", *words(lab, folder, "tcp"), patience_s=1200)
     lab.client(1).wait_for("pgrep -x fio")
     return process, run
 

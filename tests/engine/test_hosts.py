@@ -125,6 +125,26 @@ def test_every_host_has_an_export_and_a_region_of_its_own(engine: EngineClient):
     assert order == [*2 * ["nvmeof.offer", "nvmeof.connect"], *2 * ["nvmeof.disconnect", "nvmeof.withdraw"]]
 
 
+def test_iscsi_has_one_target_with_a_name_and_a_portal_for_each_host(engine: EngineClient):  # noqa: F811
+    layouts = {"iscsi": {"iscsi": {"on": "@data", "to": "clients"}}}
+    request = PlanRequest(changed(layouts=layouts), {"data": tuple(NVME[:2])}, hosts=ADDRESSES)
+    plan = engine.call("plan", request, Plan)
+    (offer,) = [step for step in plan.steps if step.action == "iscsi.offer"]
+    logins = [step for step in plan.steps if step.action == "iscsi.login"]
+    assert [step.host for step in logins] == ["clients-1", "clients-2"]
+    allowed = [(offer.args["initiator"], offer.args["address"]),
+               *((one["initiator"], one["address"]) for one in offer.args["others"])]  # fmt: skip
+    assert allowed == [(step.args["initiator"], step.args["address"]) for step in logins]
+    assert [address for _, address in allowed] == [found.storage_address for found in plan.hosts["clients"]]
+    assert all(step.args["others"] == [] and step.args["iqn"] == offer.args["iqn"] for step in logins)
+    portals = [argv for argv in offer.commands if argv[1].endswith("/portals")]
+    assert [argv[3] for argv in portals] == [address for _, address in allowed]
+    (cell,) = [step for step in plan.steps if step.action == "measure"]
+    assert cell.args["refs"] == cell.args["on"][1]["refs"] == [unit["ref"] for unit in offer.args["devices"]]
+    order = [step.action for step in plan.steps if step.action.startswith("iscsi")]
+    assert order == ["iscsi.offer", "iscsi.login", "iscsi.login", "iscsi.logout", "iscsi.logout", "iscsi.withdraw"]
+
+
 def test_consent_is_to_a_plan_with_these_hosts(engine: EngineClient):  # noqa: F811
     _, plan = plan_of(engine)
     _, same = plan_of(engine)

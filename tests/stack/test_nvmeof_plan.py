@@ -54,7 +54,7 @@ def test_tcp_listens_on_the_loopback_address_alone() -> None:
 
 def test_the_subsystem_is_offered_last_and_to_one_host_only() -> None:
     export, commands = export_of(plan()), plan().build[0].commands
-    assert commands[-2] == ("ln", "-s", str(target.subsystem(export)), f"{target.port(export)}/subsystems/{export.nqn}")
+    assert commands[-3] == ("ln", "-s", str(target.subsystem(export)), f"{target.port(export)}/subsystems/{export.nqn}")
     assert commands[-1][:2] == ("nvme", "connect")
     assert not any("attr_allow_any_host" in text for text in texts(plan())), "the kernel's default is no"
     assert ("ln", "-s", str(target.host(export)), f"{target.subsystem(export)}/allowed_hosts/{export.host_nqn}") in commands

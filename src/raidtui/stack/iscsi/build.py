@@ -10,9 +10,9 @@ from typing import Any, Final
 from raidtui.base.files import read_text
 from raidtui.model.plan import Argv
 from raidtui.stack.context import Context
-from raidtui.stack.exports import Kind, load_modules
+from raidtui.stack.exports import Initiator, Kind, Target, load_modules
 from raidtui.stack.iscsi import session
-from raidtui.stack.iscsi.plan import MODULES, device_path
+from raidtui.stack.iscsi.plan import INITIATOR_MODULES, TARGET_MODULES, device_path
 from raidtui.stack.iscsi.spec import IscsiExport, Unit
 from raidtui.stack.teardown import lend
 
@@ -20,17 +20,22 @@ LIO: Final = Path("/sys/kernel/config/target")
 
 
 def make(context: Context, export: IscsiExport, paths: Mapping[str, str]) -> Iterator[Argv]:
-    """Export and log in; yield the commands. The target opens its devices exclusively, and holds them from then on."""
-    yield from load_modules(MODULES)
+    """Export; yield the commands. The target opens its devices exclusively, and holds them from then on."""
+    yield from load_modules(TARGET_MODULES)
     with ExitStack() as lent:
         for unit in export.devices:
             lent.enter_context(lend(context, unit.on))
         yield from context.builder.call("iscsi.export", planned=export, paths=dict(paths)).commands
+
+
+def connect(context: Context, export: IscsiExport) -> Iterator[Argv]:
+    """Log in; yield the commands."""
+    yield from load_modules(INITIATOR_MODULES)
     yield from session.login(export)
 
 
 def read(export: IscsiExport) -> dict[str, Any]:
-    """Return target and session as configfs and sysfs have them; None for what is missing."""
+    """Return the target as configfs has it; None for what is missing."""
     group = LIO / "iscsi" / export.iqn / "tpgt_1"
     return {
         "enabled": read_text(group / "enable"),
@@ -38,7 +43,6 @@ def read(export: IscsiExport) -> dict[str, Any]:
         "initiators": sorted(path.name for path in (group / "acls").glob("*")),
         "any_initiator": read_text(group / "attrib/generate_node_acls"),
         "serials": [_serial(_store(unit)) for unit in export.devices],
-        "session": session.read(export),
     }
 
 
@@ -46,11 +50,10 @@ def asked(export: IscsiExport) -> dict[str, Any]:
     """Return the values that `read` has to find."""
     return {
         "enabled": "1",
-        "portals": [export.portal],
-        "initiators": [export.initiator],
+        "portals": sorted(export.portals),
+        "initiators": sorted(login.initiator for login in export.logins),
         "any_initiator": "0",
         "serials": [unit.serial for unit in export.devices],
-        "session": session.asked(export),
     }
 
 
@@ -74,22 +77,27 @@ def _exists(export: IscsiExport) -> bool:
 
 
 def remove(context: Context, export: IscsiExport) -> tuple[list[Argv], str]:
-    """Log out, and remove the target: what exists of them. Return the commands, and what is left."""
-    commands = session.logout(export)
-    if session.exists(export):
-        return commands, "the session or a record of it still exists"
-    if _exists(export):
-        commands += context.builder.call("iscsi.unexport", planned=export).commands
+    """Remove what exists of the target. Return the commands, and what is left."""
+    commands = list(context.builder.call("iscsi.unexport", planned=export).commands) if _exists(export) else []
     return commands, "the target still exists" if _exists(export) else ""
 
 
+def disconnect(export: IscsiExport) -> tuple[list[Argv], str]:
+    """Log out, if there is a session. Return the commands, and what is left."""
+    commands = session.logout(export)
+    return commands, "the session or a record of it still exists" if session.exists(export) else ""
+
+
 EXPORTS: Final = Kind[IscsiExport](
-    make=make,
-    is_connected=lambda export: bool(session.sessions(export)),
-    nodes=session.nodes,
-    device_path=device_path,
-    backing=backing_paths,
-    read=read,
-    asked=asked,
-    remove=remove,
+    target=Target(make=make, backing=backing_paths, read=read, asked=asked, remove=remove),
+    initiator=Initiator(
+        connect=connect,
+        is_connected=lambda export: bool(session.sessions(export)),
+        nodes=session.nodes,
+        device_path=device_path,
+        word="session",
+        read=session.read,
+        asked=session.asked,
+        disconnect=disconnect,
+    ),
 )

@@ -39,11 +39,13 @@ def export(planned: IscsiExport, paths: dict[str, str]) -> None:
     group.set_attribute("generate_node_acls", "0")
     group.set_parameter("ImmediateData", "Yes" if planned.immediate_data else "No")
     units = [LUN(group, lun=number, storage_object=store) for number, store in enumerate(stores)]
-    allowed = NodeACL(group, planned.initiator)
-    for unit in units:
-        MappedLUN(allowed, unit.lun, tpg_lun=unit)
+    for login in planned.logins:
+        allowed = NodeACL(group, login.initiator)
+        for unit in units:
+            MappedLUN(allowed, unit.lun, tpg_lun=unit)
     group.enable = True
-    NetworkPortal(group, planned.address, planned.port)
+    for portal in planned.portals:
+        NetworkPortal(group, portal.rpartition(":")[0], planned.port)
 
 
 def unexport(planned: IscsiExport) -> bool:

@@ -7,19 +7,31 @@ session is opened by iscsiadm.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
+
+import msgspec
 
 from raidtui.base.text import plural
 from raidtui.model.convert import Operand
-from raidtui.model.plan import Argv, Names
+from raidtui.model.plan import Argv, Created, Host, Names
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
-from raidtui.stack.exports import LOOPBACK, port_of
-from raidtui.stack.iscsi.spec import DEFAULT_QUEUE_DEPTH, DEFAULT_SESSION_COMMANDS, IscsiExport, IscsiSpec, Unit
-from raidtui.stack.layer import Counts, Draft, Parts, Planned, all_at_once
+from raidtui.stack.exports import LOOPBACK, port_of, regions
+from raidtui.stack.iscsi.spec import (
+    DEFAULT_QUEUE_DEPTH,
+    DEFAULT_SESSION_COMMANDS,
+    IscsiExport,
+    IscsiSpec,
+    Login,
+    Unit,
+)
+from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, all_at_once
 
-MODULES: Final = ("target_core_iblock", "iscsi_target_mod", "iscsi_tcp")
+TARGET_MODULES: Final = ("target_core_iblock", "iscsi_target_mod")
+INITIATOR_MODULES: Final = ("iscsi_tcp",)
+
+_INITIATOR: Final = "iqn.1993-08.org.debian:raidtui-"
 
 NONE: Final = Refusal(
     "iscsi-none",
@@ -49,9 +61,14 @@ def check(spec: IscsiSpec, counts: Counts, place: str) -> list[Problem]:
     return problems
 
 
+def exported_to(spec: IscsiSpec) -> str:
+    return spec.to or ""
+
+
 def describe(spec: IscsiSpec, counts: Counts) -> str:
-    """Return a short description: `4 devices over iSCSI, queue depth 32`."""
-    found = f"{plural(counts.get('on', 1), 'device')} over iSCSI, queue depth {spec.queue_depth}"
+    """Return a short description: `4 devices over iSCSI to clients, queue depth 32`."""
+    where = f" to {spec.to}" if spec.to else ""
+    found = f"{plural(counts.get('on', 1), 'device')} over iSCSI{where}, queue depth {spec.queue_depth}"
     return found if spec.immediate_data else f"{found}, without immediate data"
 
 
@@ -65,38 +82,67 @@ def defaults(spec: IscsiSpec, counts: Counts) -> Mapping[str, tuple[str, str]]:
 
 def plan(spec: IscsiSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     """Return steps, target and devices."""
-    created = names.new("iscsi")
-    own = uuid.UUID(created.uuid)
-    below = parts["on"]
+    created, below = names.new("iscsi"), parts["on"]
+    export = _export(spec, below, created, (Login(_INITIATOR + created.name, LOOPBACK),))
+    offers = tuple(
+        one._replace(ref=unit.ref, path=device_path(export, number))
+        for number, (one, unit) in enumerate(zip(below, export.devices, strict=True))
+    )
+    undo = (*logout_argvs(export), *unexport_argvs(export))
+    steps = (
+        Draft("iscsi.export", f"Export {describe(spec, {'on': len(below)})}, and log in to it", export,
+              create_argvs(export, {one.on: one.on_path for one in export.devices}), undo, created, seconds=4.0),
+        Draft("iscsi.verify", "Read target and session back", export, seconds=0.5),
+    )  # fmt: skip
+    teardown = Draft("iscsi.remove", "Log out, and remove the target", export, undo, seconds=3.0)
+    return Planned(steps, (teardown,), (all_at_once(offers),), offers)
+
+
+def plan_on(spec: IscsiSpec, parts: Parts, names: Names, hosts: Sequence[Host]) -> Planned:
+    """Return the plan of an export to other hosts: one target, since it opens its devices exclusively, with an initiator
+    name and a portal for each host."""
+    below, created = parts["on"], names.new("iscsi")
+    joins = [names.new("iscsi") for _ in hosts]
+    logins = tuple(Login(_INITIATOR + join.name, host.storage_address) for host, join in zip(hosts, joins, strict=True))
+    export = _export(spec, below, created, logins)
+    what, remove = f"{plural(len(below), 'device')} over iSCSI", unexport_argvs(export)
+    offer = offer_argvs(export, {one.on: one.on_path for one in export.devices})
+    build = [Draft("iscsi.offer", f"Export {what} to {', '.join(host.ref for host in hosts)} alone", export, offer, remove,
+                   created, seconds=2.0)]  # fmt: skip
+    teardown = [Draft("iscsi.withdraw", "Remove the target", export, remove, seconds=2.0)]
+    for host, join, login in zip(hosts, joins, logins, strict=True):
+        session = msgspec.structs.replace(export, name=join.name, initiator=login.initiator, address=login.address,
+                                          others=(), disks=())  # fmt: skip
+        undo = logout_argvs(session)
+        build.append(Draft("iscsi.login", f"{host.ref}: log in to it", session, join_argvs(session), undo, join,
+                           seconds=3.0, host=host.ref))  # fmt: skip
+        teardown.insert(0, Draft("iscsi.logout", f"{host.ref}: log out", session, undo, seconds=2.0, host=host.ref))
+    refs = len(hosts) * [tuple(one.ref for one in export.devices)]
+    paths = (device_path(export, lun) for lun in range(len(export.devices)))
+    return Planned(tuple(build), tuple(teardown), (regions(below, hosts, refs, paths),))
+
+
+def _export(spec: IscsiSpec, below: Sequence[Part], created: Created, logins: Sequence[Login]) -> IscsiExport:
+    """Return the export of these devices to these initiators."""
+    own, first = uuid.UUID(created.uuid), logins[0]
     units = tuple(
         Unit(f"iscsi:{created.name}-{number}", f"{created.name}-{number}", one.ref, one.path,
              str(uuid.uuid5(own, f"unit {number}")), one.size_bytes, one.logical_sector_bytes)
         for number, one in enumerate(below)
     )  # fmt: skip
-    export = IscsiExport(
+    return IscsiExport(
         name=created.name,
         iqn=f"iqn.2003-01.org.linux-iscsi.raidtui:{created.name}",
-        initiator=f"iqn.1993-08.org.debian:raidtui-{created.name}",
-        address=LOOPBACK,
+        initiator=first.initiator,
+        address=first.address,
         port=port_of(created.uuid),
         devices=units,
         disks=tuple(dict.fromkeys(disk for one in below for disk in one.disks)),
         queue_depth=spec.queue_depth,
         session_commands=spec.session_commands,
         immediate_data=spec.immediate_data,
+        others=tuple(logins[1:]),
     )
-    offers = tuple(
-        one._replace(ref=unit.ref, path=device_path(export, number))
-        for number, (one, unit) in enumerate(zip(below, units, strict=True))
-    )
-    undo = (*logout_argvs(export), *unexport_argvs(export))
-    steps = (
-        Draft("iscsi.export", f"Export {describe(spec, {'on': len(below)})}, and log in to it", export,
-              create_argvs(export, {one.on: one.on_path for one in units}), undo, created, seconds=4.0),
-        Draft("iscsi.verify", "Read target and session back", export, seconds=0.5),
-    )  # fmt: skip
-    teardown = Draft("iscsi.remove", "Log out, and remove the target", export, undo, seconds=3.0)
-    return Planned(steps, (teardown,), (all_at_once(offers),), offers)
 
 
 def device_path(export: IscsiExport, lun: int) -> str:
@@ -106,7 +152,15 @@ def device_path(export: IscsiExport, lun: int) -> str:
 
 def create_argvs(export: IscsiExport, paths: Mapping[str, str]) -> tuple[Argv, ...]:
     """Return the commands that export and log in. `paths`: the path of each device below, by its reference."""
-    return (*(("modprobe", module) for module in MODULES), *export_argvs(export, paths), *login_argvs(export))
+    return (*offer_argvs(export, paths), *join_argvs(export))
+
+
+def offer_argvs(export: IscsiExport, paths: Mapping[str, str]) -> tuple[Argv, ...]:
+    return (*(("modprobe", module) for module in TARGET_MODULES), *export_argvs(export, paths))
+
+
+def join_argvs(export: IscsiExport) -> tuple[Argv, ...]:
+    return (*(("modprobe", module) for module in INITIATOR_MODULES), *login_argvs(export))
 
 
 def export_argvs(export: IscsiExport, paths: Mapping[str, str]) -> tuple[Argv, ...]:
@@ -121,10 +175,11 @@ def export_argvs(export: IscsiExport, paths: Mapping[str, str]) -> tuple[Argv, .
         ("targetcli", group, "set", "parameter", f"ImmediateData={'Yes' if export.immediate_data else 'No'}"),
         *(("targetcli", f"{group}/luns", "create", f"/backstores/block/{unit.name}", str(lun))
           for lun, unit in enumerate(export.devices)),
-        ("targetcli", f"{group}/acls", "create", export.initiator),
-        *(("targetcli", f"{group}/acls/{export.initiator}", "create", str(lun), str(lun))
-          for lun in range(len(export.devices))),
-        ("targetcli", f"{group}/portals", "create", export.address, str(export.port)),
+        *(command for login in export.logins for command in (
+            ("targetcli", f"{group}/acls", "create", login.initiator),
+            *(("targetcli", f"{group}/acls/{login.initiator}", "create", str(lun), str(lun))
+              for lun in range(len(export.devices))))),
+        *(("targetcli", f"{group}/portals", "create", *portal.rsplit(":", 1)) for portal in export.portals),
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from raidtui.model.convert import Operand
+from raidtui.model.scenario import Name
 from raidtui.stack.tuning.spec import Tuning
 
 DEFAULT_QUEUE_DEPTH: Final = 32
@@ -16,10 +17,13 @@ DEFAULT_SESSION_COMMANDS: Final = 128
 
 
 class IscsiSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Block devices that this server exports by the kernel's iSCSI target (LIO), and uses itself over iSCSI."""
+    """Block devices that the storage server exports by the kernel's iSCSI target (LIO), for itself or for other hosts."""
 
     on: Operand
     """The devices to export: disks, or layers. Each becomes a logical unit of one target."""
+    to: Name | None = None
+    """The group of hosts that log in and are measured, each with a region of its own. Default: the storage server
+    itself, over its loopback address."""
     queue_depth: Annotated[int, Meta(ge=1, le=1024)] = DEFAULT_QUEUE_DEPTH
     """Commands in flight of each device (node.session.queue_depth)."""
     session_commands: Annotated[int, Meta(ge=2, le=2048)] = DEFAULT_SESSION_COMMANDS
@@ -47,6 +51,14 @@ class Unit(msgspec.Struct, frozen=True):
     sector_bytes: int
 
 
+class Login(msgspec.Struct, frozen=True):
+    """One initiator that may log in, and the address that it finds the target at."""
+
+    initiator: str
+    """iSCSI name."""
+    address: str
+
+
 class IscsiExport(msgspec.Struct, frozen=True):
     """Arguments of all iscsi steps: target, portal, units, and the session with them."""
 
@@ -55,8 +67,9 @@ class IscsiExport(msgspec.Struct, frozen=True):
     iqn: str
     """iSCSI name of the target (RFC 7143, 4.2.7)."""
     initiator: str
-    """iSCSI name of the only initiator that may log in."""
+    """iSCSI name of an initiator that may log in."""
     address: str
+    """Address that the target listens on for it."""
     port: int
     devices: tuple[Unit, ...]
     disks: tuple[str, ...]
@@ -64,7 +77,19 @@ class IscsiExport(msgspec.Struct, frozen=True):
     queue_depth: int
     session_commands: int
     immediate_data: bool
+    others: tuple[Login, ...] = ()
+    """Further initiators that may log in; all others are refused."""
 
     @property
     def portal(self) -> str:
         return f"{self.address}:{self.port}"
+
+    @property
+    def logins(self) -> tuple[Login, ...]:
+        """Return every initiator that may log in."""
+        return (Login(self.initiator, self.address), *self.others)
+
+    @property
+    def portals(self) -> tuple[str, ...]:
+        """Return every address and port that the target listens on."""
+        return tuple(dict.fromkeys(f"{login.address}:{self.port}" for login in self.logins))

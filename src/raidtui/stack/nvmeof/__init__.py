@@ -8,7 +8,7 @@ from raidtui.model.tool import KernelModule
 from raidtui.stack import exports
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
-from raidtui.stack.nvmeof import apart, plan
+from raidtui.stack.nvmeof import plan
 from raidtui.stack.nvmeof.build import EXPORTS
 from raidtui.stack.nvmeof.spec import Export, NvmeofSpec
 
@@ -50,12 +50,19 @@ LAYER: Final = Layer(
         "nvmeof.verify": Action(args=Export, do=EXPORTS.verify),
         "nvmeof.remove": Action(args=Export, do=EXPORTS.teardown),
         "nvmeof.offer": Action(
-            args=Export, do=apart.offer, undo=apart.withdraw, health=apart.offer_health, members=apart.members
+            args=Export,
+            do=EXPORTS.target.offer,
+            undo=EXPORTS.target.withdraw,
+            health=EXPORTS.target.health,
+            members=EXPORTS.target.members,
         ),
-        "nvmeof.withdraw": Action(args=Export, do=apart.withdraw),
+        "nvmeof.withdraw": Action(args=Export, do=EXPORTS.target.withdraw),
         "nvmeof.connect": Action(
-            args=Export, do=apart.connect, undo=apart.disconnect, health=apart.connection_health
+            args=Export,
+            do=EXPORTS.initiator.join,
+            undo=EXPORTS.initiator.leave,
+            health=EXPORTS.initiator.health,
         ),
-        "nvmeof.disconnect": Action(args=Export, do=apart.disconnect),
+        "nvmeof.disconnect": Action(args=Export, do=EXPORTS.initiator.leave),
     },
 )  # fmt: skip

@@ -15,22 +15,19 @@ import msgspec
 
 from raidtui.base.text import plural
 from raidtui.model.convert import Operand
-from raidtui.model.plan import Argv, Created, Host, Names, OnHost
+from raidtui.model.plan import Argv, Created, Host, Names
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
-from raidtui.stack.exports import LOOPBACK, port_of
-from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, PlannedTarget, all_at_once
+from raidtui.stack.exports import LOOPBACK, port_of, regions
+from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, all_at_once
 from raidtui.stack.nvmeof import target
 from raidtui.stack.nvmeof.spec import DEFAULT_IN_CAPSULE_BYTES, DEFAULT_QUEUE_SIZE, Export, Namespace, NvmeofSpec
 
 KIB: Final = 1 << 10
 _NQN: Final = "nqn.2014-08.org.nvmexpress:uuid:"
-MODULES: Final = {"loop": ("nvmet", "nvme-loop"), "tcp": ("nvmet-tcp", "nvme-tcp")}
+TARGET_MODULES: Final = {"loop": ("nvmet", "nvme-loop"), "tcp": ("nvmet-tcp",)}
 """Modules by transport; `nvmet` comes with the target's own."""
-TARGET_MODULES: Final = ("nvmet-tcp",)
-INITIATOR_MODULE: Final = "nvme-tcp"
-REGION_BYTES: Final = 1 << 20
-"""Regions of hosts begin at multiples of this."""
+INITIATOR_MODULES: Final = {"loop": (), "tcp": ("nvme-tcp",)}
 
 NONE: Final = Refusal(
     "nvmeof-none",
@@ -120,33 +117,25 @@ def plan(spec: NvmeofSpec, parts: Parts, names: Names, policy: Policy) -> Planne
 
 def plan_on(spec: NvmeofSpec, parts: Parts, names: Names, hosts: Sequence[Host]) -> Planned:
     """Return the plan of an export to other hosts: a subsystem for each of them, so that no other can connect to it."""
-    below, build, teardown, on = parts["on"], list[Draft](), list[Draft](), list[OnHost]()
-    region = min(one.size_bytes for one in below) // len(hosts) // REGION_BYTES * REGION_BYTES
-    for number, host in enumerate(hosts):
+    below, build, teardown, refs = parts["on"], list[Draft](), list[Draft](), list[tuple[str, ...]]()
+    for host in hosts:
         offered, connected = names.new("nvmeof"), names.new("nvmeof")
         export = _export(spec, below, offered, host.storage_address)
         connection = msgspec.structs.replace(export, name=connected.name, disks=())
-        what = f"{plural(len(below), 'device')} over NVMe/TCP"
-        planned = target.export_changes(export, {one.on: one.on_path for one in export.devices})
-        changes = tuple(change.argv for change in planned)
+        what, remove = f"{plural(len(below), 'device')} over NVMe/TCP", tuple(target.remove_argvs(export))
+        offer = tuple(offer_argvs(export, {one.on: one.on_path for one in export.devices}))
         build += [
-            Draft("nvmeof.offer", f"Export {what} to {host.ref} alone", export,
-                  (*(("modprobe", module) for module in TARGET_MODULES), *changes), tuple(target.remove_argvs(export)),
-                  offered, seconds=1.0),
-            Draft("nvmeof.connect", f"{host.ref}: connect to it", connection,
-                  (("modprobe", INITIATOR_MODULE), connect_argv(export)), (disconnect_argv(export),), connected,
-                  seconds=3.0, host=host.ref),
+            Draft("nvmeof.offer", f"Export {what} to {host.ref} alone", export, offer, remove, offered, seconds=1.0),
+            Draft("nvmeof.connect", f"{host.ref}: connect to it", connection, tuple(connect_argvs(export)),
+                  (disconnect_argv(export),), connected, seconds=3.0, host=host.ref),
         ]  # fmt: skip
         teardown += [
             Draft("nvmeof.disconnect", f"{host.ref}: disconnect", connection, (disconnect_argv(export),), seconds=1.0,
                   host=host.ref),
-            Draft("nvmeof.withdraw", f"Remove the export to {host.ref}", export, tuple(target.remove_argvs(export)),
-                  seconds=1.0),
+            Draft("nvmeof.withdraw", f"Remove the export to {host.ref}", export, remove, seconds=1.0),
         ]  # fmt: skip
-        on.append(OnHost(host.ref, tuple(one.ref for one in export.devices), number * region))
-    paths = tuple(f"{hosts[0].ref}:{device_path(one)}" for one in export.devices)
-    measured = PlannedTarget(on[0].refs, paths, region, counted="no", on=tuple(on))
-    return Planned(tuple(build), tuple(teardown), (measured,), ())
+        refs.append(tuple(one.ref for one in export.devices))
+    return Planned(tuple(build), tuple(teardown), (regions(below, hosts, refs, map(device_path, export.devices)),))
 
 
 def _export(spec: NvmeofSpec, below: Sequence[Part], created: Created, address: str) -> Export:
@@ -188,8 +177,17 @@ def device_path(namespace: Namespace) -> str:
 
 def create_argvs(export: Export, paths: Mapping[str, str]) -> Iterator[Argv]:
     """Yield the commands that export and connect. `paths`: the path of each device below, by its reference."""
-    yield from (("modprobe", module) for module in MODULES[export.transport])
+    yield from offer_argvs(export, paths)
+    yield from connect_argvs(export)
+
+
+def offer_argvs(export: Export, paths: Mapping[str, str]) -> Iterator[Argv]:
+    yield from (("modprobe", module) for module in TARGET_MODULES[export.transport])
     yield from (change.argv for change in target.export_changes(export, paths))
+
+
+def connect_argvs(export: Export) -> Iterator[Argv]:
+    yield from (("modprobe", module) for module in INITIATOR_MODULES[export.transport])
     yield connect_argv(export)
 
 
