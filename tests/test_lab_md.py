@@ -40,6 +40,7 @@ ARRAYS = [
     array("raid6", 4, sync=SKIP, level="raid6", layout="right-asymmetric", consistency="bitmap"),
     array("raid6 with journal at the end", 4, journal=1, spares=1, level="raid6", metadata="1.0"),
     array("raid10 far", 4, level="raid10", layout="far2", chunk="256KiB"),
+    array("raid10 of three", 3, sync=SKIP, level="raid10"),
     array("raid10 offset", 3, spares=1, level="raid10", layout="offset2", bitmap="internal", metadata="1.0"),
     array("raid10 three copies on five", 5, sync=SKIP, level="raid10", layout="near3"),
 ]

@@ -35,6 +35,9 @@ class Array(MDRaidArrayDevice):
         """False: blivet would take an array of whole disks for a disk, and its teardown would do nothing."""
         return False
 
+    def _validate_raid_level(self, level: object, parent_diff: int = 0) -> None:
+        """Accept every number of members: mdadm makes a raid10 of two or three, and blivet asks for four (`rules.py`)."""
+
     def _create(self) -> None:
         paths = [member.path for member in self.parents]
         try:
