@@ -31,7 +31,7 @@ SCENARIO: dict[str, Any] = {
 LEFT = """find /sys/kernel/config/nvmet -mindepth 2 -maxdepth 2 2>/dev/null
 grep -L pcie /sys/class/nvme/*/transport 2>/dev/null
 ls /sys/class/iscsi_session /sys/kernel/config/target/iscsi 2>/dev/null | grep -E '^session|iqn'
-pgrep -x fio; pgrep -f 'raidtui/__main__.py peer'; ss -Htln | awk '$4 ~ /^10[.]10/ && $4 !~ /:22$/'
+pgrep -x fio; pgrep -f '[r]aidtui/__main__.py peer'; ss -Htln | awk '$4 ~ /^10[.]10/ && $4 !~ /:22$/'
 for run in /var/lib/raidtui/runs/*/; do [ -e $run/closed ] || [ ! -e $run/journal.jsonl ] || echo open $run; done"""
 STRANGER = "nqn.2014-08.org.nvmexpress:uuid:6f2c6a10-9d5c-4b6e-8e0a-3a1d5f0c7b21"
 FREE_WITHIN_S = 120
