@@ -1,6 +1,7 @@
 """Tables of raidtui's own form as others write them: less said than could be, one error or none."""
 
 import json
+import random
 from collections import Counter
 
 import pytest
@@ -217,3 +218,26 @@ def test_what_labels_say_in_words(label, options, wrong):
     asked = {"label": label, "command": f"fio --name=x {options}"}
     found = codes(document([figure("a", "w", "iops", 1, "IOPS")], workloads={"w": asked}))
     assert found == ({"label-command": 1} if wrong else {})
+
+
+def beside(seed, noise):
+    """Twelve layouts with IOPS and MB/s; without noise MB/s are computed from them."""
+    draw = random.Random(seed)
+    operations = [draw.randrange(20_000, 600_000) for _ in range(12)]
+    return [(iops, round(iops * 4096 / 1e6 * (1 + draw.uniform(-noise, noise)), 1)) for iops in operations]
+
+
+def sentences(pairs):
+    figures = [one for number, (iops, mb_s) in enumerate(pairs) for one in rates(f"raid-{number}", iops, mb_s)]
+    return [finding.sentence for finding in lint(read(document(figures)))]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_number_that_is_off_by_less_than_a_percent_is_found_where_all_others_agree(seed):
+    pairs = beside(seed, 0.0)
+    assert sentences(pairs) == []
+    iops, mb_s = pairs[seed % 12]
+    pairs[seed % 12] = (iops, round(mb_s * 1.006, 1))
+    (sentence,) = sentences(pairs)
+    assert "11 others agree to the last digit" in sentence
+    assert sentences(beside(seed, 0.004)) == [], "two counts of one cell differ a little everywhere"

@@ -35,6 +35,8 @@ SLIP_SLACK: Final = 0.0055
 """A slip is exact: only rounding and little else may lie between the number and what it should be."""
 CONTRADICTED: Final = "numbers contradict those beside them"
 _MOST_NAMES: Final = 4
+FEW_ODD: Final = 8
+"""So many numbers without any difference have to stand against each one that has a small one."""
 MOST_SIZES: Final = 3
 """Request sizes of one line: of reads, of writes and of what is discarded."""
 
@@ -80,12 +82,14 @@ def check_rates(table: Table) -> Iterator[Finding]:
     sizes = {key: block_sizes(table, key) for key in table.workloads}
     implied = implied_sizes(table, sizes)
     judged: list[tuple[Figure, Judged]] = []
+    compared: list[Compared] = []
     for key, figures in by_cell(table).items():
         blocks = sizes.get(key.workload) or ((implied[key],) if key in implied else ())
         for bandwidth in of_metric(figures, "bandwidth"):
             why = ", like all others of their kind," if key in implied else ""
             judged += ((bandwidth, one) for one in _contradicted(table, figures, bandwidth, blocks, why))
-    yield from _told(table, judged)
+            compared.append(Compared(bandwidth, list(_by_operations(table, figures, bandwidth, blocks))))
+    yield from _told(table, [*judged, *_odd_ones(table, compared)])
     yield from _request_sizes(table)
     yield from _one_at_a_time(table)
 
@@ -97,6 +101,36 @@ class Judged(NamedTuple):
     expected: float
     """In the unit of the bandwidth."""
     slip: Slip | None
+
+
+class Compared(NamedTuple):
+    """A bandwidth beside what follows from its operations."""
+
+    figure: Figure
+    expected: list[tuple[Interval, str]]
+    """In bytes per second, with the derivation; several if it may follow from one of them."""
+
+
+def _odd_ones(table: Table, compared: Sequence[Compared]) -> Iterator[tuple[Figure, Judged]]:
+    """Yield numbers that differ by less than measuring may (`SLACK`), where all but few of their unit have no difference.
+
+    In such a table bandwidth was computed from operations: what differs at all was mistyped.
+    """
+    for unit in dict.fromkeys(one.figure.unit for one in compared):
+        known = [one for one in compared if one.figure.unit == unit and one.expected]
+        odd = [one for one in known if all(_stands_for(table, one.figure).gap(rate) for rate, _ in one.expected)]
+        near = [one for one in odd if any(_is_near(table, one.figure, rate) for rate, _ in one.expected)]
+        if len(odd) * FEW_ODD <= len(known) - len(odd):
+            for one in near:
+                rate, from_what = one.expected[0]
+                middle = rate.middle / factor(unit)
+                sentence = (f"{from_what} are {number(middle)} {unit}, not {shown(one.figure)}; "
+                            f"{len(known) - len(odd)} others agree to the last digit")  # fmt: skip
+                yield one.figure, Judged(sentence, rounded(middle), None)
+
+
+def _is_near(table: Table, figure: Figure, rate: Interval) -> bool:
+    return _stands_for(table, figure).gap(rate.widened(SLACK)) == 0
 
 
 def _told(table: Table, judged: Iterable[tuple[Figure, Judged]]) -> Iterator[Finding]:
