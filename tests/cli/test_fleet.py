@@ -225,7 +225,8 @@ def test_other_commands_are_refused_with_the_way_out(command, run):
 
 
 @pytest.mark.parametrize(
-    "words", [("disks", "--watch"), ("recover", "RUN"), ("recover", "--without", "S1"), ("attach", "RUN")]
+    "words", [("disks", "--watch"), ("recover", "RUN"), ("recover", "--without", "S1"), ("attach", "RUN"),
+              ("plan", "quick", "--host", "clients=c1")]
 )
 def test_what_names_something_of_one_server_is_refused(words, run):
     code, _, err = run("--on", "sim:a,sim:b", *words)
