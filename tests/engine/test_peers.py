@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from raidtui.base.paths import ENTRY
 from raidtui.engine.run.peers import Peer, look_at, ssh_argv
-from raidtui.model.hosts import Order
+from raidtui.inventory import boot_id
+from raidtui.model.convert import encode
+from raidtui.model.hosts import PEER_PROTOCOL, Order, PeerHello
 from raidtui.model.plan import Options, Plan, Step
 from raidtui.model.problem import ProblemError
 
@@ -30,11 +33,34 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "raidtui/runs" / RUN
 
 
+def said(**more: object) -> tuple[str, ...]:
+    """Return a command that greets as a peer does."""
+    hello = encode(PeerHello(PEER_PROTOCOL, "0", "c1", True, "boot", "machine", "6.12", **more)).decode()
+    return ("sh", "-c", f"echo '{hello}'; cat")
+
+
 def test_it_says_what_it_is_and_which_link_it_was_reached_by(argv):
-    (found,) = look_at({"clients": ("here",)}, lambda _: argv)["clients"]
-    assert (found.ref, found.address, found.kernel) == ("clients-1", "here", os.uname().release)
-    assert (found.storage_address, found.own_address) == ("10.10.1.1", "10.10.1.2")
-    assert abs(found.clock_difference_s) < 60
+    peer = Peer("clients-1", argv)
+    hello = peer.hello
+    peer.close()
+    assert (hello.root, hello.kernel, hello.boot_id) == (True, os.uname().release, boot_id())
+    assert (hello.storage_address, hello.own_address) == ("10.10.1.1", "10.10.1.2")
+    assert abs(hello.clock_s - time.time()) < 60
+
+
+def test_hosts_are_named_by_group_and_number_with_the_difference_of_their_clocks():
+    late = time.time() - 3600
+    found = look_at({"clients": ("a", "b")}, lambda _: said(fio="3.39", clock_s=late, own_address="10.0.0.2"))["clients"]
+    assert [(host.ref, host.address, host.own_address) for host in found] == [
+        ("clients-1", "a", "10.0.0.2"), ("clients-2", "b", "10.0.0.2"),
+    ]  # fmt: skip
+    assert all(-3700 < host.clock_difference_s < -3500 for host in found)
+
+
+def test_a_host_without_fio_is_refused_when_the_run_is_planned():
+    with pytest.raises(ProblemError) as caught:
+        look_at({"clients": ("root@c1",)}, lambda _: said())
+    assert [problem.code for problem in caught.value.problems] == ["host-no-fio"]
 
 
 def test_a_run_that_it_was_told_to_end_is_closed(argv, tmp_path):

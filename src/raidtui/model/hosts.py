@@ -38,8 +38,6 @@ class PeerHello(msgspec.Struct, frozen=True, tag="peer", tag_field="type"):
     """Its clock, in seconds since 1970."""
     fio: str = ""
     """Version of its fio; empty if there is none."""
-    lacks: tuple[str, ...] = ()
-    """Kernel modules of initiators that are missing there."""
 
 
 class Order(msgspec.Struct, frozen=True, omit_defaults=True):

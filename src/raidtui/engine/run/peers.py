@@ -49,6 +49,12 @@ HOST_LOST: Final = Refusal(
     "after at most half a minute, unless it is down; after a restart nothing of it is left there.",
     "`raidtui --on HOST recover` shows whether anything is left there.",
 )
+HOST_NO_FIO: Final = Refusal(
+    "host-no-fio",
+    "A host has no fio",
+    "Hosts load an export by fio's own server, which is not installed on one of them.",
+    "Install it there: apt install fio, or `raidtui --on HOST prepare`.",
+)
 HOST_ADDRESS: Final = Refusal(
     "host-address",
     "Not a valid host",
@@ -91,7 +97,6 @@ class Peer:
         self.name = name
         self._noise = bytearray()
         self._writing = threading.Lock()
-        self._closed = threading.Event()
         self.lost = False
         try:
             # ssh needs HOME for its config and keys: root's, whatever started the run.
@@ -226,6 +231,9 @@ def _look(ref: str, address: str, argv_of: Callable[[str], Sequence[str]]) -> Ho
         if not hello.root:
             raise fail(HOST_UNREACHABLE, f"raidtui is not root on {address}", place=ref, remedy=HOST_UNREACHABLE.way_out,
                        exit=Exit.REFUSED)  # fmt: skip
+        if not hello.fio:
+            remedy = f"Install it: apt install fio, or raidtui --on {address} prepare"
+            raise fail(HOST_NO_FIO, f"fio is not installed on {address}", place=ref, remedy=remedy, exit=Exit.REFUSED)
         return Host(ref, address, hello.host, hello.machine_id, hello.boot_id, hello.kernel,
                     hello.own_address, hello.storage_address, round(difference, 3))  # fmt: skip
     finally:
