@@ -115,6 +115,15 @@ def test_a_host_that_is_not_there_is_said_with_what_the_command_printed():
         look_at({"clients": ("a", "b")}, lambda name: ("sh", "-c", f"echo no route to {name} >&2; exit 255"))
     assert [problem.code for problem in caught.value.problems] == 2 * ["host-unreachable"]
     assert "no route to b" in caught.value.problems[1].message
+    assert "`ssh b true`" in caught.value.problems[1].remedy
+
+
+def test_a_host_that_is_lost_is_named_with_the_command_that_looks_after_it():
+    peer = Peer("clients-1", ("sh", "-c", f"{said(fio='3.39')[2].removesuffix('; cat')}"), "root@c1")
+    with pytest.raises(ProblemError) as caught:
+        peer.ask(Order("health"))
+    assert "`raidtui --on root@c1 recover`" in caught.value.problems[0].remedy
+    peer.close()
 
 
 def test_ssh_never_asks_and_takes_no_options_from_a_name():

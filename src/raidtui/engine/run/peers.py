@@ -64,6 +64,7 @@ HOST_ADDRESS: Final = Refusal(
 RUNS_THERE: Final = "/var/lib/raidtui/runs"
 """Folder of a root's runs on any host."""
 _HELLO_S: Final = 120.0
+_LAST_WORDS_S: Final = 1.0
 _ANSWER_S: Final = 600.0
 _ADDRESS: Final = re.compile(r"(?!-)[A-Za-z0-9_.@:%\[\]-]{1,200}")
 _SSH: Final = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=10",
@@ -92,9 +93,10 @@ def forward_argv(here: Path, there: str) -> tuple[str, ...]:
 class Peer:
     """The connection to one host. Orders may come from one thread at a time."""
 
-    def __init__(self, name: str, argv: Sequence[str]) -> None:
-        """Start it, and wait for its hello. Raises ProblemError (`host-unreachable`)."""
+    def __init__(self, name: str, argv: Sequence[str], address: str = "HOST") -> None:
+        """Start it, and wait for its hello. `address` is for messages. Raises ProblemError (`host-unreachable`)."""
         self.name = name
+        self.address = address
         self._noise = bytearray()
         self._writing = threading.Lock()
         self.lost = False
@@ -102,12 +104,13 @@ class Peer:
             # ssh needs HOME for its config and keys: root's, whatever started the run.
             self._child: Child = spawn(argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=_environment())
         except ToolError as error:
-            raise fail(HOST_UNREACHABLE, f"{name}: {error}", place=name, remedy=HOST_UNREACHABLE.way_out,
+            raise fail(HOST_UNREACHABLE, f"{name}: {error}", place=name, remedy=self._way_to_reach(),
                        exit=Exit.REFUSED) from None  # fmt: skip
         assert self._child.stdout is not None
         self._until_s = time.monotonic() + _HELLO_S
         self._lines = LineReader(self._child.stdout.fileno(), lambda: time.monotonic() > self._until_s)
-        threading.Thread(target=self._read_errors, daemon=True).start()
+        self._errors = threading.Thread(target=self._read_errors, daemon=True)
+        self._errors.start()
         try:
             self.hello = self._greet()
         except BaseException:
@@ -126,11 +129,19 @@ class Peer:
                     break
                 return hello
             self._noise += line + b"\n"  # a login script's words
-        said = self._noise.decode("utf-8", "backslashreplace")
+        said = self._said()
         answer = answer_in(said)
-        why = answer.text if answer else clean(said.strip()[-400:]) or "no answer"
+        why = answer.text if answer else clean(said[-400:]) or "no answer"
         raise fail(HOST_UNREACHABLE, f"raidtui could not be started on {self.name}: {why}", place=self.name,
-                   remedy=HOST_UNREACHABLE.way_out, exit=Exit.REFUSED)  # fmt: skip
+                   remedy=self._way_to_reach(), exit=Exit.REFUSED)  # fmt: skip
+
+    def _said(self) -> str:
+        """Return what ssh or a login script printed; a connection that ended may have its last words still unread."""
+        self._errors.join(_LAST_WORDS_S)
+        return self._noise.decode("utf-8", "backslashreplace").strip()
+
+    def _way_to_reach(self) -> str:
+        return HOST_UNREACHABLE.way_out.replace("root@HOST", self.address)
 
     def _next(self) -> bytearray | None:
         try:
@@ -182,9 +193,9 @@ class Peer:
 
     def _gone(self) -> ProblemError:
         self.lost = True
-        said = clean(self._noise.decode("utf-8", "backslashreplace").strip()[-300:])
+        said = clean(self._said()[-300:])
         return fail(HOST_LOST, f"{self.name} does not answer any more{f': {said}' if said else ''}", place=self.name,
-                    remedy=HOST_LOST.way_out.replace("HOST", self.name), exit=Exit.LEFT_BEHIND)  # fmt: skip
+                    remedy=HOST_LOST.way_out.replace("HOST", self.address), exit=Exit.LEFT_BEHIND)  # fmt: skip
 
     def close(self) -> None:
         """End the connection; a peer with a run undoes its part then."""
@@ -223,7 +234,7 @@ def look_at(
 
 def _look(ref: str, address: str, argv_of: Callable[[str], Sequence[str]]) -> Host:
     began_s = time.time()
-    peer = Peer(ref, argv_of(address))
+    peer = Peer(ref, argv_of(address), address)
     try:
         hello, now_s = peer.hello, time.time()
         # The hello was written between these two moments, most likely near the second one.
@@ -264,7 +275,7 @@ class Peers:
 
     def _begin(self, host: Host) -> None:
         here, there = self._folder / "work" / f"{host.ref}.sock", f"{RUNS_THERE}/{self._run}/{SOCKET}"
-        peer = Peer(host.ref, self._argv_of(host.address, forward_argv(here, there)))
+        peer = Peer(host.ref, self._argv_of(host.address, forward_argv(here, there)), host.address)
         self._peers[host.ref] = peer
         if (peer.hello.machine_id, peer.hello.boot_id) != (host.machine_id, host.boot_id):
             raise fail(HOST_UNREACHABLE, f"{host.ref} is not the host that the plan was made with, or was restarted",
