@@ -36,3 +36,10 @@ def test_zfs_needs_pyzfs_and_not_blivet(monkeypatch: pytest.MonkeyPatch) -> None
         require_libraries(all_layers()["zpool"].actions)
     assert refused.value.exit is Exit.REFUSED
     assert refused.value.problems[0].remedy == "apt install python3-pyzfs"
+
+
+def test_a_host_that_only_logs_in_needs_no_library_of_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", {}.get)
+    require_libraries({"iscsi.login", "iscsi.logout"})
+    with pytest.raises(ProblemError, match="rtslib_fb is not installed"):
+        require_libraries({"iscsi.offer"})

@@ -34,7 +34,9 @@ def all_actions() -> dict[str, Action[Any]]:
 
 
 def _layers_with(actions: Collection[str]) -> list[Layer[Any]]:
-    return [layer for layer in all_layers().values() if not layer.actions.keys().isdisjoint(actions)]
+    """Return the layers of which the builder does something for these actions."""
+    wanted = set(actions)
+    return [layer for layer in all_layers().values() if (layer.actions.keys() & wanted) - set(layer.without_builder)]
 
 
 def builder_modules(actions: Collection[str]) -> list[str]:

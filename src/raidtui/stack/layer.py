@@ -267,6 +267,8 @@ class Layer(Generic[Spec]):
     """True if blivet builds it, in the builder's process (`stack/builder/`)."""
     builder_modules: Mapping[str, str] = field(default_factory=dict)
     """Modules that `builder.py` of the layer imports beside blivet, each with the way to get it."""
+    without_builder: Collection[str] = ()
+    """Actions that need none of the builder's libraries, so that a host which does only these has no use for them."""
     threads: str = ""
     """Regular expression for the names of kernel threads that work for it."""
     parameters: ModuleParameters | None = None

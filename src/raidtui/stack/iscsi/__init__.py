@@ -36,6 +36,7 @@ LAYER: Final = Layer(
                      remedy="Install the distribution's full kernel (linux-image-amd64)."),
     ),
     builder_modules={"rtslib_fb": "apt install python3-rtslib-fb"},
+    without_builder=("iscsi.login", "iscsi.logout"),
     threads="iscsi_|kworker.*iscsi|target_|iblock",
     also_called={"lio": "iscsi"},
     actions={
