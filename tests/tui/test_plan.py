@@ -100,6 +100,29 @@ def test_options_that_no_longer_fit_the_draft_are_left_out():
     assert request.bind == {"data": (ONE,)}
 
 
+def test_hosts_of_a_scenario_are_named_with_a_key(show, stage):
+    draft = DRAFT._replace(document={**DRAFT.document, "hosts": {"storage": {}, "clients": {"count": 2}}})
+
+    async def talk(pilot, app):
+        await pilot.press("h")
+        assert dialog(app) == "AskText"
+        await pilot.press(*"root@c1,", "enter")
+        await until(pilot, lambda: dialog(app) == "PlanScreen")
+        assert stage.requests("plan")[-1]["params"]["hosts"] == {"clients": ["root@c1"]}
+
+    show(talk, draft=draft)
+    assert request_of(DRAFT, Options(), {"clients": ("c1",)}).hosts == {}
+    assert remedy_of(Problem("hosts-missing", "who", "--host clients")).key == "h"
+
+
+def test_the_key_for_hosts_is_not_there_without_hosts(show):
+    async def talk(pilot, app):
+        await pilot.press("h")
+        assert dialog(app) == "PlanScreen"
+
+    show(talk)
+
+
 def test_missing_parts_of_a_draft_are_shown_with_the_key_to_add_them(show, stage):
     async def talk(pilot, app):
         assert "Nothing to plan yet" in words(app)

@@ -11,6 +11,7 @@ from raidtui.base.text import clean, plural
 from raidtui.cli.screen import connect, print_json, print_lines
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.files import document
+from raidtui.front.hosts import hosts_of
 from raidtui.front.phrases import looks_line
 from raidtui.front.plan import erased_disks, replay_line, sweep_words, with_workloads, workload_names, writes_text
 from raidtui.model.convert import plain
@@ -26,13 +27,6 @@ BIND: Final = Refusal(
     "--bind is not valid",
     "--bind has the form ROLE=DISK,DISK and may name each role once.",
     "For example: --bind data=SERIAL,SERIAL.",
-)
-
-HOST: Final = Refusal(
-    "host",
-    "--host is not valid",
-    "--host has the form GROUP=ADDRESS,ADDRESS and may name each group once.",
-    "For example: --host clients=root@10.0.0.1,root@10.0.0.2.",
 )
 
 
@@ -158,18 +152,6 @@ def binding_of(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
             raise fail(BIND, f"role {role[:80]!r} is bound twice", place="--bind")
         bound[role] = names
     return bound
-
-
-def hosts_of(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the words of `--host` as ssh destinations by group. Raises ProblemError (`host`)."""
-    found: dict[str, tuple[str, ...]] = {}
-    for word in words:
-        group, equals, rest = word.partition("=")
-        names = split_ids([rest])
-        if not (group and equals and names) or group in found:
-            raise fail(HOST, f"{word[:200]!r} is not GROUP=ADDRESS,ADDRESS, or names a group again", place="--host")
-        found[group] = names
-    return found
 
 
 def split_ids(words: Sequence[str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from raidtui.base.text import clean, named, plural
+from raidtui.front.hosts import addresses, host_words
 from raidtui.model.disk import Fingerprint, names_of
 from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
 from raidtui.model.plan import Options, Plan, SweepPlan
@@ -159,8 +160,8 @@ def replay_line(plan: Plan, scenario: str, options: Options, *, on: Sequence[str
     words = ["raidtui", *on, "replay", scenario]
     for role, disks in plan.binding.items():
         words += ["--bind", f"{role}={','.join(writable_name(disk) for disk in disks)}"]
-    for group, hosts in plan.hosts.items():
-        words += ["--host", f"{group}={','.join(host.address for host in hosts)}"]
+    for word in host_words(addresses(plan)):
+        words += ["--host", word]
     for flag, names in (("--layout", options.layouts), ("--workload", options.workloads)):
         for name in names:
             words += [flag, name]

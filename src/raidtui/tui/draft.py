@@ -70,8 +70,13 @@ def roles_of(draft: Draft) -> dict[str, str]:
 
 
 def names_in(draft: Draft, part: str) -> tuple[str, ...]:
-    """Return the names of the draft's `roles`, `layouts` or `workloads`."""
+    """Return the names of the draft's `roles`, `layouts`, `workloads` or `hosts`."""
     return tuple(_given(draft.document.get(part)))
+
+
+def host_groups(draft: Draft) -> tuple[str, ...]:
+    """Return the groups of hosts beside the storage server, which is the first."""
+    return names_in(draft, "hosts")[1:]
 
 
 def role_names(draft: Draft) -> tuple[str, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
@@ -25,7 +26,7 @@ from raidtui.model.problem import Problem
 from raidtui.model.protocol import DiskList, PlanRequest
 from raidtui.model.units import duration_text, size_text
 from raidtui.tui.disks.entries import fact_grid, hanging
-from raidtui.tui.draft import Draft, names_in, role_names
+from raidtui.tui.draft import Draft, host_groups, names_in, role_names
 from raidtui.tui.widgets.glyphs import glyphs
 
 
@@ -39,18 +40,20 @@ class Remedy(NamedTuple):
 COMPOSE = Remedy("2", "Compose")
 DISKS = Remedy("1", "Disks")
 RUN = Remedy("4", "Run")
+HOSTS = Remedy("h", "name the hosts")
 AGAIN = Remedy("ctrl+r", "reconnect")
 
 
-def request_of(draft: Draft, options: Options) -> PlanRequest:
-    """Return the plan request for the draft, without options and disks whose names the draft no longer has."""
+def request_of(draft: Draft, options: Options, hosts: Mapping[str, tuple[str, ...]] = MappingProxyType({})) -> PlanRequest:
+    """Return the plan request for the draft, without options, disks and hosts whose names the draft no longer has."""
     bind = {role: ids for role, ids in draft.bind.items() if ids and role in names_in(draft, "roles")}
     kept = Options(
         quick=options.quick,
         layouts=tuple(name for name in options.layouts if name in names_in(draft, "layouts")),
         workloads=tuple(name for name in options.workloads if name in names_in(draft, "workloads")),
     )
-    return PlanRequest(json.dumps(draft.document, indent=2, ensure_ascii=False), bind, kept)
+    return PlanRequest(json.dumps(draft.document, indent=2, ensure_ascii=False), bind, kept,
+                       {group: hosts[group] for group in host_groups(draft) if group in hosts})  # fmt: skip
 
 
 def missing(draft: Draft) -> tuple[tuple[str, Remedy], ...]:
@@ -76,6 +79,8 @@ def remedy_of(problem: Problem) -> Remedy:
         return AGAIN
     if problem.code == "not-free.held":
         return RUN
+    if problem.place.startswith("--host") or problem.code.startswith("host-"):
+        return HOSTS
     by_disk = problem.code.startswith("not-free.") or problem.place.startswith(("--bind", "--erase"))
     if by_disk or problem.code in ("too-few-disks", "ambiguous-binding", "no-such-disk", "wrong-count"):
         return DISKS
@@ -167,6 +172,8 @@ def _costs(plan: Plan) -> Iterator[tuple[str, str]]:
     if plan.ceilings:
         yield "Ceilings", f"bare disks: {', '.join(clean(name, 70) for name in plan.ceilings)}"
     yield "Writes", writes_text(plan)
+    for host in (host for group in plan.hosts.values() for host in group):
+        yield "Host", f"{clean(host.ref, 40)}: {clean(host.host, 60)} ({clean(host.address, 80)})"
 
 
 def _endurance(plan: Plan, disks: Sequence[Disk]) -> str:

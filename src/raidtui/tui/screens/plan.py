@@ -16,13 +16,14 @@ from textual.widgets import Static
 from raidtui.base.text import clean, plural
 from raidtui.client.engine_client import EngineClient
 from raidtui.front import follow
+from raidtui.front.hosts import host_words, hosts_of
 from raidtui.front.plan import replay_line
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList, PlanRequest
 from raidtui.model.units import duration_text
 from raidtui.tui.compose.files import save
-from raidtui.tui.draft import Draft, names_in
+from raidtui.tui.draft import Draft, host_groups, names_in
 from raidtui.tui.plan.dialogs import ChoiceDialog, ConsentDialog
 from raidtui.tui.plan.panes import (
     StepTree,
@@ -37,6 +38,7 @@ from raidtui.tui.plan.panes import (
 )
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.shared import Seen
+from raidtui.tui.widgets.dialog import AskText
 
 
 class Overview(VerticalScroll):
@@ -68,6 +70,8 @@ class PlanScreen(ModeScreen):
         Binding("s", "consent", "Start", id="plan.start", tooltip="Consent to what is erased, and start"),
         Binding("e", "rehearse", "Rehearsal", id="plan.quick", tooltip="At most 3 s a workload, or in full"),
         Binding("o", "choose", "Only", id="plan.only", tooltip="Choose layouts and workloads"),
+        Binding("h", "hosts", "Hosts", id="plan.hosts", tooltip="Name the hosts that load what the server exports",
+                show=False),
         Binding("tab", "other_pane", "Steps", id="plan.pane", tooltip="From the overview to the steps and back"),
         Binding("c", "copy_commands", "Copy all", id="plan.copy", tooltip="Copy every command of the plan"),
         Binding("y", "copy_line", "Copy line", id="plan.line", tooltip="Copy the command line that does the same"),
@@ -79,6 +83,8 @@ class PlanScreen(ModeScreen):
     def __init__(self) -> None:
         super().__init__()
         self._options = Options()
+        self._hosts: dict[str, tuple[str, ...]] = {}
+        """ssh destinations of the hosts beside the storage server, by group."""
         self._plan: Plan | None = None
         self._request: PlanRequest | None = None
         """Request that the current plan or refusal answers."""
@@ -121,7 +127,7 @@ class PlanScreen(ModeScreen):
 
     def _ask_if_changed(self) -> None:
         """Request a plan if the draft, the options or the disks changed since the last request."""
-        request = request_of(self.raidtui.draft, self._options)
+        request = request_of(self.raidtui.draft, self._options, self._hosts)
         if request == self._request and self._disks == disk_facts(self.raidtui.disks):
             self._show()
         elif self._busy != _STARTING:
@@ -190,13 +196,15 @@ class PlanScreen(ModeScreen):
             return None
         if action in ("consent", "copy_commands", "copy_line", "other_pane"):
             return True if self._plan is not None and not self._busy else None
+        if action == "hosts":
+            return bool(host_groups(self.raidtui.draft))
         if action in ("rehearse", "choose", "again"):
             return True if not missing(self.raidtui.draft) and self._busy != _STARTING else None
         return True
 
     def action_again(self) -> None:
         self._not_started = ()
-        self._ask(request_of(self.raidtui.draft, self._options))
+        self._ask(request_of(self.raidtui.draft, self._options, self._hosts))
 
     def action_rehearse(self) -> None:
         self._choose(Options(not self._options.quick, self._options.layouts, self._options.workloads))
@@ -209,6 +217,18 @@ class PlanScreen(ModeScreen):
     def _choose(self, options: Options | None) -> None:
         if options is not None:
             self._options = options
+            self._ask_if_changed()
+
+    def action_hosts(self) -> None:
+        groups = host_groups(self.raidtui.draft)
+        named = {group: self._hosts.get(group, ()) for group in groups}
+        asked = "As the storage server reaches them over ssh: clients=root@10.0.0.1,root@10.0.0.2"
+        dialog = AskText("Hosts", asked, value=" ".join(host_words(named)), check=_wrong_hosts)
+        self.app.push_screen(dialog, self._name_hosts)
+
+    def _name_hosts(self, text: str | None) -> None:
+        if text is not None:
+            self._hosts = hosts_of(text.split())
             self._ask_if_changed()
 
     def action_copy_commands(self) -> None:
@@ -255,10 +275,19 @@ class PlanScreen(ModeScreen):
         except ProblemError as error:
             self._not_started = error.problems
             self._busy = ""
-            self._ask(request_of(self.raidtui.draft, self._options))
+            self._ask(request_of(self.raidtui.draft, self._options, self._hosts))
             return
         self._busy, self._plan, self._request = "", None, None
         self.raidtui.follow_run(run)
+
+
+def _wrong_hosts(text: str) -> str:
+    """Return what is wrong with the words that name hosts; empty if nothing is."""
+    try:
+        hosts_of(text.split())
+    except ProblemError as error:
+        return error.problems[0].message
+    return ""
 
 
 _PLANNING = "planning …"
