@@ -82,7 +82,7 @@ def assert_untouched(lab: Lab) -> None:
 
 
 class Seen(NamedTuple):
-    """What other machines saw during the measurement, and the result."""
+    """The storage server's listeners and its clients' connections during a measurement, and the result of that run."""
 
     listeners: list[str]
     stranger: list[int]

@@ -81,6 +81,14 @@ def test_hosts_that_do_not_fit_are_refused(found: list[Host], code: str):
     assert find_hosts(scenario, ADDRESSES, lambda _: {"clients": (host(1), host(2))})["clients"][1].ref == "clients-2"
 
 
+def test_the_storage_server_is_no_client():
+    scenario = read_document(json.dumps(SCENARIO)).scenario
+    with pytest.raises(ProblemError) as caught:
+        find_hosts(scenario, ADDRESSES, lambda _: {"clients": (host(1), host(2))}, ("boot", "2"))
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.message) == ("host-twice", "clients-2 (c2) is the storage server")
+
+
 def test_as_many_hosts_are_named_as_the_scenario_counts():
     scenario = read_document(json.dumps(SCENARIO)).scenario
     missing, unknown = "hosts-missing", "unknown-name"

@@ -1,4 +1,4 @@
-"""What the screen Run says of the server's caches and network."""
+"""The lines of the screen Run about the server's caches and network."""
 
 from __future__ import annotations
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from raidtui.model.hosts import HostGroup
 from raidtui.model.plan import Host
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
 from raidtui.model.refusals import UNKNOWN_NAME
-from raidtui.model.scenario import Node, Scenario
+from raidtui.model.scenario import Scenario
 from raidtui.stack.catalog import all_layers
 
 HOSTS_MISSING: Final = Refusal(
@@ -79,12 +79,18 @@ def host_problems(scenario: Scenario) -> Iterator[Problem]:
                 yield EXPORT_BELOW.problem("a layer stands on devices of other hosts", place=layer.place)
 
 
-def find_hosts(scenario: Scenario, said: Mapping[str, Sequence[str]], look_at: LookAt) -> Mapping[str, tuple[Host, ...]]:
-    """Return the hosts of every group that a layout is exported to. Raises ProblemError."""
+def find_hosts(
+    scenario: Scenario, said: Mapping[str, Sequence[str]], look_at: LookAt, storage: tuple[str, str] = ("", "")
+) -> Mapping[str, tuple[Host, ...]]:
+    """Return the hosts of every group that a layout is exported to. Raises ProblemError.
+
+    `storage`: boot id and machine id of the storage server, which is none of them.
+    """
     known = clients_of(scenario)
     if strange := [group for group in said if group not in known]:
         raise ProblemError(UNKNOWN_NAME.problem(f"there is no group of hosts {strange[0]!r} to name", place="--host"))
-    wanted = {group: known[group] for group in known if group in set(_used(scenario.layouts.values()))}
+    used = {all_layers()[layer.kind].exported_to(layer.spec) for node in scenario.layouts.values() for layer in node.walk()}
+    wanted = {group: count for group, count in known.items() if group in used}
     if problems := [
         HOSTS_MISSING.problem(f"{group} has {count} hosts, and --host names {named}", place=f"--host {group}")
         for group, count in wanted.items() if (named := len(said.get(group, ()))) != count
@@ -93,25 +99,20 @@ def find_hosts(scenario: Scenario, said: Mapping[str, Sequence[str]], look_at: L
     if not wanted:
         return {}
     found = look_at({group: said[group] for group in wanted})
-    if problems := list(_wrong([host for group in found.values() for host in group])):
+    if problems := list(_wrong([host for group in found.values() for host in group], storage)):
         raise ProblemError(*problems)
     return found
 
 
-def _used(layouts: Iterable[Node]) -> Iterator[str]:
-    for node in layouts:
-        for layer in node.walk():
-            if group := all_layers()[layer.kind].exported_to(layer.spec):
-                yield group
-
-
-def _wrong(hosts: Sequence[Host]) -> Iterator[Problem]:
+def _wrong(hosts: Sequence[Host], storage: tuple[str, str]) -> Iterator[Problem]:
     # A boot id is shared by machines that were started from one snapshot, a machine id by copies of one installation.
     for kernel, times in Counter((host.boot_id, host.machine_id) for host in hosts).items():
         if times > 1:
             names = ", ".join(f"{host.ref} ({host.address})" for host in hosts if (host.boot_id, host.machine_id) == kernel)
             yield HOST_TWICE.problem(f"{names} are one host", exit=Exit.REFUSED)
     for host in hosts:
+        if (host.boot_id, host.machine_id) == storage:
+            yield HOST_TWICE.problem(f"{host.ref} ({host.address}) is the storage server", exit=Exit.REFUSED)
         if not host.storage_address:
             yield HOST_NO_LINK.problem(f"ssh to {host.address} did not tell the addresses of the link", place=host.ref,
                                        exit=Exit.REFUSED)  # fmt: skip
