@@ -92,6 +92,11 @@ class PlannedTarget(NamedTuple):
     """Other hosts that load it, each a region of `size_bytes` of its own devices; `refs` and `paths` are those of the
     first host then."""
 
+    @property
+    def regions(self) -> int:
+        """Number of regions that are loaded: one on each device, of each host."""
+        return len(self.refs) * max(1, len(self.on))
+
 
 def all_at_once(parts: Sequence[Part]) -> PlannedTarget:
     """Return the target that these devices are together."""

@@ -206,7 +206,6 @@ class _Planner:
         erased = tuple(d for d in disks if not target.part or d == target.part)
         options: dict[str, Any] = plain(load.spec)
         region = engine.region_bytes(load.spec, size_bytes, kind=kind)
-        regions = len(target.refs) * max(1, len(target.on))
         # A directory is empty: there is nothing to read unless it is written before.
         fill = engine.reads(load.spec) and (self.policy.prefill or kind == "directory")
         for draft in planned.reset:
@@ -222,7 +221,7 @@ class _Planner:
         node, given = self.nodes[layout], self.scenario.given.get("policy", {})
         args = CellRun(
             target.refs, load.kind, size_bytes, kind, options, target.on, target.part, target.counted, fill,
-            tuple(one.kind for one in node.walk()), reductions(node), given.get("caches", ""), region * regions,
+            tuple(one.kind for one in node.walk()), reductions(node), given.get("caches", ""), region * target.regions,
         )  # fmt: skip
         command = engine.command(load.spec, paths, size_bytes=size_bytes, kind=kind)
         title, most = f"{cell.id}: measure {shown}{_by(target)}", 1
@@ -325,7 +324,7 @@ def _fill(whose: str, load: Load, target: PlannedTarget) -> Draft:
     engine, size_bytes, kind = engines()[load.kind], target.size_bytes, target.kind
     region = engine.region_bytes(load.spec, size_bytes, kind=kind)
     title = f"{whose}fill {size_text(region)} of {', '.join(target.paths)}{_by(target)}"
-    written = region * len(target.refs) * max(1, len(target.on))
+    written = region * target.regions
     args = Prefill(target.refs, load.kind, size_bytes, kind, plain(load.spec), target.on, region)
     command = engine.prefill_command(load.spec, _paths(target), size_bytes=size_bytes, kind=kind)
     return Draft("prefill", title, args, (command,), writes_bytes=written, seconds=written / FILL_BYTES_PER_S)

@@ -337,10 +337,11 @@ class Peers:
                     self._peers[host].ask(Order("unlisten"))
 
     def end(self) -> list[Problem]:
-        """Have every host end its part, and return what went wrong there."""
+        """Have every host end its part, once, and return what went wrong there."""
         self._stopped.set()
         problems: list[Problem] = []
-        for peer in self._peers.values():
+        peers, self._peers = self._peers, {}
+        for peer in peers.values():
             if not peer.lost:
                 try:
                     peer.ask(Order("end"))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -85,8 +84,6 @@ def client_argv(fio: str, sockets: Mapping[str, str], folder: Path) -> tuple[str
 
 def write_jobs(folder: Path, jobs: Mapping[str, str]) -> None:
     for host, text in jobs.items():
-        with suppress(FileNotFoundError):
-            (folder / f"{host}.fio").unlink()
         write_atomic(folder / f"{host}.fio", text.encode())
 
 
