@@ -25,16 +25,21 @@ def in_thirds(test: Any) -> Any:
 
 
 def killed_at(
-    lab: Lab, scenario: dict[str, Any], binding: dict[str, list[str]], points: str, timeout_s: float = TIMEOUT_S
+    lab: Lab,
+    scenario: dict[str, Any],
+    binding: dict[str, list[str]],
+    points: str,
+    timeout_s: float = TIMEOUT_S,
+    hosts: tuple[str, ...] = (),
 ) -> list[dict[str, Any]]:
     """Kill a run of this scenario at each of these points, and recover; each leaves nothing, and blank disks.
 
-    `points` are those of the driver: `3:before,lvm.cache:lvconvert`, or `every:1/3`.
+    `points` and `hosts` are those of the driver: `3:before,lvm.cache:lvconvert`, or `every:1/3`.
     """
     ssh.sync_code(lab.name)
     lab.run("cat > /root/kill.json", input_bytes=json.dumps(scenario).encode())
     lab.put_file(DRIVER, "/root/kill_driver.py")
-    argv = ["python3", "-I", "/root/kill_driver.py", "/root/kill.json", json.dumps(binding), points]
+    argv = ["python3", "-I", "/root/kill_driver.py", "/root/kill.json", json.dumps(binding), points, *hosts]
     found = [json.loads(line) for line in lab.run(argv, timeout_s).text.splitlines() if line.startswith("{")]
     if points.startswith("every"):
         whole = found.pop(0)
@@ -56,3 +61,4 @@ def _judge(point: dict[str, Any]) -> None:
     assert point["again"] == [0, [], True], point
     assert not point["busy"], point
     assert not point["arrays"], point
+    assert not point["left_on_hosts"], point

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from lab_harness import start_lab
+from lab_clients import assert_untouched, await_nothing_left, hosts_of, lab_with_clients
 from lab_runs import raidtui, start_and_await
 from raidtui.lab.control import Lab
-from raidtui.lab.disks import parse_spec
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(3600)]
 
@@ -28,33 +25,13 @@ SCENARIO: dict[str, Any] = {
                 "iscsi": {"iscsi": {"on": {"md": {"level": "raid1", "on": "@data"}}, "to": "clients"}}},
     "workloads": {"read": {"fio": {"rw": "randread", "bs": "4KiB", "iodepth": 4, "size": "32MiB", "runtime": "30s"}}},
 }
-LEFT = """find /sys/kernel/config/nvmet -mindepth 2 -maxdepth 2 2>/dev/null
-grep -L pcie /sys/class/nvme/*/transport 2>/dev/null
-ls /sys/class/iscsi_session /sys/kernel/config/target/iscsi 2>/dev/null | grep -E '^session|iqn'
-pgrep -x fio; pgrep -f '[r]aidtui/__main__.py peer'; ss -Htln | awk '$4 ~ /^10[.]10/ && $4 !~ /:22$/'
-for run in /var/lib/raidtui/runs/*/; do [ -e $run/closed ] || [ ! -e $run/journal.jsonl ] || echo open $run; done"""
 STRANGER = "nqn.2014-08.org.nvmexpress:uuid:6f2c6a10-9d5c-4b6e-8e0a-3a1d5f0c7b21"
-FREE_WITHIN_S = 120
-"""The lease is 30 s, and emulated guests are slow."""
 
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    """A storage server, whose root reaches two clients over ssh; each client has a disk with somebody's data."""
-    made = Lab(f"test-{os.getpid()}-clients")
-    try:
-        lab = start_lab("clients", "2x1100M", hosts=3)
-        lab.run("ssh-keygen -q -t ed25519 -N '' -f /root/.ssh/id_ed25519")
-        lab.run("printf 'Host *\\n  StrictHostKeyChecking accept-new\\n' > /root/.ssh/config")
-        key = lab.run("cat /root/.ssh/id_ed25519.pub").out
-        for client in (lab.client(1), lab.client(2)):
-            client.run("cat >> /root/.ssh/authorized_keys", input_bytes=key)
-            client.add_disk(parse_spec("1x64M")[0])
-            client.wait_for("[ -b /dev/nvme0n1 ]")
-            client.run("yes somebody | head -c 4M | dd of=/dev/nvme0n1 bs=1M conv=fsync status=none")
+    with lab_with_clients("clients") as lab:
         yield lab
-    finally:
-        made.down()
 
 
 def words(lab: Lab, folder: Path, *layouts: str) -> list[str]:
@@ -63,22 +40,6 @@ def words(lab: Lab, folder: Path, *layouts: str) -> list[str]:
     only = [word for layout in layouts for word in ("--layout", layout)]
     return ["replay", str(folder / "clients.json"), "--bind", f"data={serials}", "--erase", serials, *only,
             "--host", "clients=root@c1,root@c2", "-o", str(folder / "clients.result.json")]  # fmt: skip
-
-
-def hosts_of(lab: Lab) -> list[Lab]:
-    return [lab, lab.client(1), lab.client(2)]
-
-
-def await_nothing_left(*hosts: Lab) -> None:
-    until = time.monotonic() + FREE_WITHIN_S
-    while left := "".join(host.run(LEFT, check=False).text for host in hosts):
-        assert time.monotonic() < until, left
-        time.sleep(3)
-
-
-def assert_untouched(lab: Lab) -> None:
-    for client in (lab.client(1), lab.client(2)):
-        assert client.run("yes somebody | head -c 4M | cmp - /dev/nvme0n1 -n 4194304 && echo same").text == "same\n"
 
 
 class Seen(NamedTuple):

@@ -1,6 +1,6 @@
 """Runs in the guest: kills a runner before or after a chosen journal record, recovers, and says what was left.
 
-    python3 -I kill_driver.py SCENARIO BINDING.json POINTS
+    python3 -I kill_driver.py SCENARIO BINDING.json POINTS [HOSTS.json LEFT]
 
 POINTS: `3:before,3:after,…`; or by the first step of an action, `lvm.cache:after`, and by a command that it runs,
 `lvm.cache:lvconvert`; before it calls a function of the builder, `luks.create:call=luks.open`; or once there is a
@@ -8,8 +8,9 @@ device-mapper device of such a name, `integrity.create:sees=temporary-`, also wi
 left: `integrity.create:leaves=temporary-`; or once there is a kernel thread of such a name,
 `zpool.initialize:thread=vdev_initialize`; or once a path exists,
 `nvmeof.export:path=/sys/kernel/config/nvmet/ports/*`. `every:2/3` is the second third of these: after
-every record, and before those that end what was done since the one before; nothing happens between others. One JSON line
-per point on stdout.
+every record, and before those that end what was done since the one before; nothing happens between others.
+HOSTS are the other hosts of the run, and LEFT a shell line that prints what a run left on one: they have a minute to undo
+their part by themselves. One JSON line per point on stdout.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import itertools
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -40,6 +42,7 @@ from raidtui.model.protocol import PlanRequest
 from raidtui.stack.builder.process import Builder
 
 STARTS = (StepStarted, CellStarted)
+ALONE_WITHIN_S = 60
 
 
 def arm(where: str, when: str) -> None:
@@ -151,10 +154,24 @@ def arrays() -> list[str]:
     return pools + [name for name in os.listdir("/sys/block") if name.startswith(("md", "dm-", "zd", "bcache"))]
 
 
+def left_on(hosts: dict[str, tuple[str, ...]], left: str) -> list[str]:
+    """Wait until the hosts have undone their part of a run by themselves, and return what they have not."""
+    found, until = [], time.monotonic() + ALONE_WITHIN_S
+    while True:
+        for address in (address for group in hosts.values() for address in group):
+            said = subprocess.run(["ssh", address, left], capture_output=True, text=True, check=False)
+            found += [f"{address}: {line}" for line in (said.stdout + said.stderr).splitlines()]
+        if not found or time.monotonic() > until:
+            return found
+        found.clear()
+        time.sleep(1)
+
+
 def main() -> None:
-    scenario, binding, points = sys.argv[1:4]
+    scenario, binding, points, *others = sys.argv[1:6]
     bind = {role: tuple(ids) for role, ids in json.loads(binding).items()}
-    request = PlanRequest(Path(scenario).read_text(), bind, Options(quick=True))
+    hosts = {group: tuple(found) for group, found in json.loads(others[0]).items()} if others else {}
+    request = PlanRequest(Path(scenario).read_text(), bind, Options(quick=True), hosts)
     which, _, part = points.partition(":")
     if which == "every":
         folder = start(request)
@@ -196,6 +213,7 @@ def main() -> None:
                     "again": [again.exit, list(again.actions), size == size_again],
                     "busy": busy,
                     "arrays": arrays(),
+                    "left_on_hosts": left_on(hosts, *others[1:]) if hosts else [],
                     "state": runs.info(folder).state,
                 }
             ),

@@ -1,0 +1,106 @@
+"""A run with two clients is killed at any record, on any of its hosts, and loses the power of each of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab_clients import LEFT, assert_untouched, await_nothing_left, clients_of, hosts_of, lab_with_clients
+from lab_kills import in_thirds, killed_at
+from lab_runs import raidtui, start, start_and_await
+from raidtui.lab.control import Lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(3600)]
+
+SCENARIO: dict[str, Any] = {
+    "schema": "raidtui.scenario/1",
+    "name": "kills",
+    "hosts": {"storage": {}, "clients": {"count": 2}},
+    "roles": {"data": {"count": 2}},
+    "layouts": {"tcp": {"nvmeof": {"on": {"md": {"level": "raid1", "on": "@data"}}, "to": "clients"}}},
+    "workloads": {"read": {"fio": {"rw": "randread", "bs": "4KiB", "iodepth": 4, "size": "32MiB", "runtime": "30s"}}},
+}
+CLIENTS = '{"clients": ["root@c1", "root@c2"]}'
+RUNS = "/var/lib/raidtui/runs"
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with lab_with_clients("kills") as lab:
+        yield lab
+
+
+def words(lab: Lab, folder: Path) -> list[str]:
+    (folder / "kills.json").write_text(json.dumps(SCENARIO))
+    serials = ",".join(lab.serials)
+    return ["replay", str(folder / "kills.json"), "--quick", "--bind", f"data={serials}", "--erase", serials,
+            "--host", "clients=root@c1,root@c2", "-o", str(folder / "kills.result.json")]  # fmt: skip
+
+
+def assert_all_clean(lab: Lab) -> None:
+    await_nothing_left(*hosts_of(lab))
+    assert all(lab.is_zero(serial) for serial in lab.serials)
+    assert_untouched(lab)
+
+
+@in_thirds
+def test_recover_brings_everything_back_after_every_kill(lab: Lab, part: str) -> None:
+    killed_at(lab, SCENARIO, {"data": lab.serials}, f"every:{part}", hosts=(CLIENTS, LEFT))
+    assert_all_clean(lab)
+
+
+def kill_at_record(client: Lab, number: int) -> None:
+    """Have the part of a run that begins next on this client killed once its journal has so many records."""
+    client.run(f"""ls {RUNS} > /tmp/before 2>/dev/null; rm -f /tmp/killed; setsid sh -c '
+        while run=$(ls {RUNS} | grep -vxFf /tmp/before | tail -1)
+              [ -z "$run" ] || [ "$(cat {RUNS}/$run/journal.jsonl 2>/dev/null | wc -l)" -lt {number} ]; do :; done
+        kill -9 $(cat {RUNS}/$run/runner.lock) && touch /tmp/killed' < /dev/null > /dev/null 2>&1 &""")
+
+
+def test_a_peer_may_be_killed_at_each_of_its_records(lab: Lab, tmp_path: Path) -> None:
+    """The other client undoes its part by order; this one by `recover`."""
+    client, number, killed = lab.client(1), 0, True
+    while killed:
+        number += 1
+        kill_at_record(client, number)
+        process = start(lab, *words(lab, tmp_path))
+        out, error = process.communicate(timeout=900)
+        killed = not client.run("test -e /tmp/killed", check=False).code
+        # The last records are written when the run is over: nothing is left to lose then.
+        assert process.returncode == 6 if killed else process.returncode == 0, (number, out + error)
+        assert raidtui(client, "recover").returncode == 0
+        assert raidtui(lab, "recover").returncode == 0
+        assert_all_clean(lab)
+        client.run("pkill -9 -f '[t]mp/killed'", check=False)
+    assert number > 4
+
+
+def test_a_client_whose_power_is_cut_has_nothing_left(lab: Lab, tmp_path: Path) -> None:
+    client = lab.client(1)
+    process, _ = start_and_await(lab, "measure", *words(lab, tmp_path), patience_s=1200)
+    client.wait_for("pgrep -x fio")
+    client.crash()
+    out, error = process.communicate(timeout=1500)
+    assert process.returncode == 6, out + error
+    assert "clients-1" in out + error
+    await_nothing_left(lab.client(2))
+    client.start()
+    assert raidtui(client, "recover").returncode == 0
+    assert raidtui(lab, "recover").returncode == 0
+    assert_all_clean(lab)
+
+
+def test_clients_undo_their_part_when_the_power_of_the_storage_server_is_cut(lab: Lab, tmp_path: Path) -> None:
+    process, _ = start_and_await(lab, "measure", *words(lab, tmp_path), patience_s=1200)
+    lab.client(1).wait_for("pgrep -x fio")
+    lab.crash()
+    process.communicate(timeout=400)
+    await_nothing_left(*clients_of(lab))
+    lab.start()
+    done = raidtui(lab, "recover")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert_all_clean(lab)
