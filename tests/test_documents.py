@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from raidtui.cli.main import COMMANDS
+from raidtui.engine.compose.reading import read_document
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "raidtui"
@@ -41,3 +42,22 @@ def test_a_layer_has_the_files_that_the_guide_names():
     guide = (ROOT / "CONTRIBUTING.md").read_text().partition("## Adding a layer")[2].partition("\n## ")[0]
     assert set(re.findall(r"`(\w+\.py)`", guide)) >= FILES_OF_A_LAYER
     assert {path.name for path in (SOURCE / "stack" / "md").glob("*.py")} >= FILES_OF_A_LAYER
+
+
+SCENARIOS = [
+    pytest.param(text, id=f"{document.name}-{number}")
+    for document in DOCUMENTS
+    for number, text in enumerate(re.findall(r"```json\n(\{.*?)```", document.read_text(), re.DOTALL), 1)
+    if '"schema": "raidtui.scenario/1"' in text
+]
+
+
+@pytest.mark.parametrize("text", SCENARIOS)
+def test_every_scenario_can_be_replayed(text):
+    assert read_document(text).scenario.layouts
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_leads_somewhere(document):
+    links = re.findall(r"\]\(([^)#]+)\)", document.read_text())
+    assert not [link for link in links if "://" not in link and not (document.parent / link).exists()]
