@@ -18,7 +18,7 @@ from raidtui.front.progress import RunView, advance, fraction, left_s
 from raidtui.model.event import CellStarted, Noted, Record, RunStarted, StepProgressed, StepStarted
 from raidtui.model.mark import Mark
 from raidtui.model.measure import Direction, Latency, Sample
-from raidtui.model.result import marked
+from raidtui.model.result import Built, marked
 from raidtui.results.compare import compare
 from raidtui.results.extract import point
 
@@ -109,6 +109,19 @@ def test_show_says_what_must_be_known_of_a_cell():
     report.show_result(result, compare(result), out)
     (line,) = (line for line in out.file.getvalue().splitlines() if "[hot-disk]" in line and "#1" in line)
     assert line.strip() == "⚠ raid1/sync-4k#1: disk S1 reached 90 °C [hot-disk]"
+
+
+def test_show_says_once_what_is_the_same_in_every_round():
+    facts = {"md": {"level": "raid1", "chunk": 64}}
+    first = Built("raid1", 1, "built", read_back=facts, taken_down=True)
+    second = msgspec.structs.replace(first, round=2, read_back={"md": {"level": "raid1", "chunk": 128}})
+    out = Console(file=io.StringIO(), width=100)
+    result = made.result(layouts=(first, second))
+    report.show_result(result, compare(result), out)
+    text = out.file.getvalue()
+    assert text.count("disks not preconditioned") == 1
+    assert text.index("round 2") < text.index("chunk 128") < text.index("in each round:") < text.index("disks not")
+    assert text.count("read back") == 2
 
 
 def hostile_records():

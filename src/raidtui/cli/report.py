@@ -50,8 +50,8 @@ def show_result(result: Result, comparison: Comparison, out: Console) -> None:
     _heading("Disks", out)
     _disks(result, out)
     _heading("Layouts", out)
-    for built in result.layouts:
-        _layout(built, out)
+    for name in dict.fromkeys(built.layout for built in result.layouts):
+        _layout([built for built in result.layouts if built.layout == name], out)
     if result.ranking:
         _heading("Ranking", out)
         show_rankings(result.ranking, out)
@@ -156,23 +156,34 @@ def _disks(result: Result, out: Console) -> None:
     out.print(listing)
 
 
-def _layout(built: Built, out: Console) -> None:
-    mark = "✓" if built.status == "built" else "✗"
-    size = f", {size_text(built.size_bytes)}" if built.size_bytes else ""
-    down = "" if built.taken_down or built.status == "failed" else ", NOT taken down"
-    words = f"{build_words(built)}: {built.status} in {duration_text(built.seconds)}{size}{down}"
-    out.print(indented(words, 2, mark, "" if built.status == "built" else "bold red"))
-    if built.status == "built":
-        out.print(indented(f"disks {built.preconditioned}", 6))
+def _layout(buildings: Sequence[Built], out: Console) -> None:
+    """Print the buildings of one layout; what is the same in all of them once, below them."""
+    lines = [_building_lines(built) for built in buildings]
+    alike = [line for line in lines[0] if all(line in others for others in lines)] if len(lines) > 1 else []
+    for built, own in zip(buildings, lines, strict=True):
+        good = built.status == "built"
+        size = f", {size_text(built.size_bytes)}" if built.size_bytes else ""
+        down = "" if built.taken_down or built.status == "failed" else ", NOT taken down"
+        words = f"{build_words(built)}: {built.status} in {duration_text(built.seconds)}{size}{down}"
+        out.print(indented(words, 2, "✓" if good else "✗", "" if good else "bold red"))
+        for line in own:
+            if line not in alike:
+                out.print(indented(line, 6))
+    if alike:
+        out.print(indented("in each round:", 4))
+        for line in alike:
+            out.print(indented(line, 6))
+
+
+def _building_lines(built: Built) -> list[str]:
+    lines = [f"disks {built.preconditioned}"] if built.status == "built" else []
     if built.initial_sync:
-        out.print(indented(f"initial sync {built.initial_sync}", 6))
-    for facts in built.read_back.values():
-        if shown := _facts(facts):
-            out.print(indented(f"read back: {shown}", 6))
-    for line in tuning_lines(built):
-        out.print(indented(f"tuned: {line}", 6))
+        lines.append(f"initial sync {built.initial_sync}")
+    lines += [f"read back: {shown}" for facts in built.read_back.values() if (shown := _facts(facts))]
+    lines += [f"tuned: {line}" for line in tuning_lines(built)]
     if built.problem:
-        out.print(indented(f"{built.problem.message} [{built.problem.code}]", 6))
+        lines.append(f"{built.problem.message} [{built.problem.code}]")
+    return lines
 
 
 def _facts(facts: Any) -> str:
