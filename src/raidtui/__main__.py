@@ -30,6 +30,8 @@ def main() -> int:
         return run.run_folder(words[2], words[3])
     if words[:1] == ["engine"]:
         try:
+            import pyudev
+
             from raidtui.engine.serve import serve
         except ImportError as error:
             return _lacks(error)
@@ -37,6 +39,8 @@ def main() -> int:
         return serve()
     if words[:1] == ["peer"]:
         try:
+            import pyudev  # noqa: F401
+
             from raidtui.engine.peer import serve as serve_run
         except ImportError as error:
             return _lacks(error)

@@ -67,6 +67,8 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     bound = ("sim.json", "--bind", f"data={NVME}")
     made.run("disks", *on, "disks")
     made.run("doctor", *on, "doctor")
+    made.run("design", "design", "4x1TB hdd at 9 EUR, 2x1TB nvme at 9 EUR")
+    made.run("guide", "guide", "--for", "files", "--survive", "2", "--disks", "6x1TB hdd")
     made.run("plan", *on, "plan", *bound)
     made.run("preview", *on, "preview", *bound)
     made.run("preview", *on, "preview", "quick")

@@ -205,7 +205,7 @@ def preview_lines(found: Preview) -> Iterator[str]:
 def _layout_lines(layout: LayoutView) -> Iterator[str]:
     yield f"Layout {clean(layout.name)}"
     if layout.stack is not None:
-        yield from _stack_lines(layout.stack, 2)
+        yield from stack_lines(layout.stack, 2)
     if layout.size_bytes is not None and layout.raw_bytes is not None:
         yield f"  Capacity  {size_text(layout.size_bytes)} of {size_text(layout.raw_bytes)}"
     if layout.may_fail is not None:
@@ -227,17 +227,17 @@ def _layout_lines(layout: LayoutView) -> Iterator[str]:
     yield from _command_lines("Teardown", layout.teardown)
 
 
-def _stack_lines(view: LayerView | RoleView, columns: int, name: str = "") -> Iterator[str]:
-    """Return the layers of a layout, the target first."""
+def stack_lines(view: LayerView | RoleView, columns: int, name: str = "", *, ids: bool = True) -> Iterator[str]:
+    """Return the layers of a layout, the target first; `ids`: with the disks of each role."""
     label = f"{name}: " if name else ""
     if isinstance(view, RoleView):
-        disks = f" ({', '.join(map(clean, view.disks))})" if view.disks else ""
+        disks = f" ({', '.join(map(clean, view.disks))})" if view.disks and ids else ""
         yield f"{' ' * columns}{label}@{clean(view.role)}, {plural(view.count, 'disk')}{disks}"
         return
     yield f"{' ' * columns}{label}{clean(view.kind)}{': ' if view.words else ''}{clean(view.words)}"
     for input_name, sources in view.inputs.items():
         for source in sources:
-            yield from _stack_lines(source, columns + 2, clean(input_name))
+            yield from stack_lines(source, columns + 2, clean(input_name), ids=ids)
 
 
 def _workload_lines(workload: WorkloadView) -> Iterator[str]:

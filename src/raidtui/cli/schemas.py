@@ -15,6 +15,7 @@ from raidtui.cli.replay import Consent, StartedRun
 from raidtui.cli.results import KeptResults, ShownResult
 from raidtui.cli.scenarios import ShippedScenarios
 from raidtui.cli.screen import connect, console, print_json, table, text
+from raidtui.front.design.designed import Design
 from raidtui.lab.life import Labs
 from raidtui.model.convert import plain, schema_of
 from raidtui.model.describe import Kind, Kinds, Preview
@@ -75,11 +76,13 @@ PRINTED: Final = {
     "cancel": Printed("cancel --json", (RunInfo,)),
     "compare": Printed("compare --json, and --format json", (Compared,), "raidtui.comparison/1"),
     "disks": Printed("disks --json; with --watch one document per line", (DiskList,), "raidtui.disks/1"),
+    "design": Printed("design --json", (Design,), "raidtui.design/1"),
     "doctor": Printed("doctor --json", (Checkup,), "raidtui.doctor/1"),
     "compare-servers": Printed("compare --servers --json", (ServerComparison,), SERVERS_SCHEMA),
     "explain": Printed("explain --json: one code, or a list of all", (Explanation, tuple[Explanation, ...])),
     "fleet": Printed("replay --json on several servers: its last line", (FleetEnd,), FLEET_SCHEMA),
     "fleet-consent": Printed("replay --json on several servers without --erase", (FleetConsent,), "raidtui.problems/1"),
+    "guide": Printed("guide --json", (Design,), "raidtui.design/1"),
     "kinds": Printed("kinds --json: all kinds, or one", (Kinds, Kind), "raidtui.kinds/1"),
     "lab": Printed("lab status --json", (Labs,), "raidtui.labs/1"),
     "lint": Printed("lint --json", (Findings,), "raidtui.findings/1"),

@@ -11,8 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pyudev
-
 from raidtui.base import paths
 from raidtui.base.files import read_text
 from raidtui.base.text import clean
@@ -246,6 +244,8 @@ def read_udev(blocks: Blocks, patience_s: float = 0.0) -> dict[str, Mapping[str,
 
 
 def _udev_now(blocks: Blocks) -> dict[str, Mapping[str, str] | None]:
+    import pyudev  # here: simulated servers run where it is not installed
+
     context = pyudev.Context()
     found: dict[str, Mapping[str, str] | None] = {}
     for node in blocks.nodes.values():
@@ -258,7 +258,7 @@ def _udev_now(blocks: Blocks) -> dict[str, Mapping[str, str] | None]:
     return found
 
 
-def _flags(device: pyudev.Device) -> dict[str, str]:
+def _flags(device: Any) -> dict[str, str]:
     flags = {}
     for name in UDEV_FLAGS:
         try:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from raidtui.model.plan import Argv, Options
+from raidtui.model.plan import Amplification, Argv, Options
 from raidtui.model.problem import Problem
 
 FieldType = Literal[
@@ -157,6 +157,14 @@ class LayoutView(msgspec.Struct, frozen=True, omit_defaults=True):
     may_fail_words: str = ""
     """The same in words: `any 1 of the 4 members; the journal: the array goes read-only, nothing is lost`."""
     write_penalty: float | None = None
+    read_penalty: float | None = None
+    """Device reads for one small random read: more than 1 where a block is spread over several disks."""
+    small_write: Amplification | None = None
+    """Bytes that the disks move for each byte of a random write of 4 KiB that cannot be compressed."""
+    large_write: Amplification | None = None
+    """The same for sequential writes of 1 MiB, 32 in flight."""
+    data_disks: tuple[str, ...] = ()
+    """Ids of the disks that keep the data: no journals, caches or spares."""
     stripe_bytes: int | None = None
     ceiling: Ceiling | None = None
     build: tuple[Argv, ...] = ()

@@ -148,6 +148,8 @@ class Shape(NamedTuple):
     """True if a write of less than a full stripe first reads old data or parity."""
     data_share: float | None = None
     """Share of the written bytes that is data; None: the layer's size divided by the size of its devices."""
+    read_penalty: float = 1.0
+    """Device reads for one small random read."""
     buffered_under: float = 0.0
     """Direct I/O in smaller blocks than this many bytes silently uses the page cache; `inf`: all direct I/O does."""
 

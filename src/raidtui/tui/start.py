@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import sys
 from argparse import Namespace
 from collections.abc import Callable
@@ -57,8 +58,11 @@ def _asked(where: Place) -> EngineClient:
 
 
 def _opened(args: Namespace) -> Callable[[RaidtuiApp], None]:
-    """Return the initial object of `raidtui open`: a result file, or a run of the server."""
+    """Return the initial object: a result file or a run of the server (`raidtui open`), or a scenario (`design`)."""
     path, run = getattr(args, "open_file", None), getattr(args, "open_run", "")
+    scenario = getattr(args, "scenario_text", "")
+
+    from raidtui.tui.draft import Draft
 
     def begin(app: RaidtuiApp) -> None:
         if path is not None:
@@ -66,6 +70,9 @@ def _opened(args: Namespace) -> Callable[[RaidtuiApp], None]:
             app.open_result(path)
         elif run:
             app.open_run(run)
+        elif scenario:
+            app.change_draft(Draft(json.loads(scenario)), "open the design")
+            app.switch_mode("compose")
 
     return begin
 

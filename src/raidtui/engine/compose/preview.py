@@ -17,6 +17,7 @@ from raidtui.engine.compose.settings import workload_settings
 from raidtui.engine.compose.stack_view import Ground, Piece, ceiling_of, stack_of
 from raidtui.engine.compose.sweeps import as_one, by_sweep
 from raidtui.engine.compose.targets import as_run, memory_for
+from raidtui.engine.compose.write_amplification import data_roles, expected
 from raidtui.load.catalog import engines
 from raidtui.load.engine import FIRST_TARGET_FD, Pattern, rehearsal
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, WorkloadView
@@ -29,6 +30,8 @@ from raidtui.stack.layer import Draft, Planned
 PREVIEW_SCHEMA: Final = "raidtui.preview/1"
 TOKEN: Final = "preview0"  # noqa: S105 - stands where a plan's own eight characters will stand in names
 _NO_BOOT: Final = "preview"
+_SMALL: Final = Pattern((4096,), True, True, 4096, True, wholly_random=True, reducible=False)
+_LARGE: Final = Pattern((1 << 20,), True, False, 32 << 20, True, reducible=False)
 
 
 class _Layout(NamedTuple):
@@ -116,6 +119,9 @@ def _layout(name: str, entry: Entry[Node], asked: _Asked) -> _Layout:
         may_fail=piece.may_fail,
         may_fail_words=piece.words,
         write_penalty=piece.penalty,
+        read_penalty=piece.read_penalty,
+        small_write=expected(node, ground.roles, _SMALL),
+        large_write=expected(node, ground.roles, _LARGE),
         stripe_bytes=piece.shape.stripe_bytes,
     )
     if planned is not None:
@@ -127,6 +133,7 @@ def _layout(name: str, entry: Entry[Node], asked: _Asked) -> _Layout:
             build=_commands(planned.build),
             teardown=_commands(planned.teardown),
             erases=tuple(sorted(disk.id for disk in piece.disks)),
+            data_disks=tuple(disk.id for role in data_roles(node, ground.roles) for disk in ground.binding[role]),
         )
     return _Layout(view, piece, planned)
 

@@ -47,6 +47,7 @@ class Piece(NamedTuple):
     words: str = ""
     """Sentence about the disks that may fail, if the number alone is not enough."""
     penalty: float = 1.0
+    read_penalty: float = 1.0
     data: tuple[Disk, ...] = ()
     """Disks that keep data: no journals, no spares."""
     data_share: float = 1.0
@@ -142,6 +143,7 @@ def _measured(
         may_fail=may_fail,
         words=words,
         penalty=shape.write_penalty * max(piece.penalty for piece in data),
+        read_penalty=shape.read_penalty * max(piece.read_penalty for piece in data),
         data=tuple(disk for piece in data for disk in piece.data),
         data_share=(shape.data_share or share) * min(piece.data_share for piece in data),
         shapes=(*(shaped for piece in found for shaped in piece.shapes), Shaped(view.words, shape)),

@@ -118,6 +118,13 @@ def write_penalty(found: list[Group], block: int, ashift: int, copies: int) -> f
     return worst * copies
 
 
+def read_penalty(found: list[Group], block: int, ashift: int) -> float:
+    """Device reads for one small random read: all data sectors of the block, to verify its checksum."""
+    sectors = max(1, block >> ashift)
+    striped = [group for group in found if group.role == "member" and group.kind.startswith(("raidz", "draid"))]
+    return float(max((min(sectors, group.data or len(group.devices) - group.parity) for group in striped), default=1))
+
+
 _RECORD_BYTES: Final = 384
 """Bytes of a log block beside the data: the chain to the next block and the head of one record, both 192 bytes."""
 _INDIRECT_FROM: Final = {True: 128 << 10, False: 32 << 10}

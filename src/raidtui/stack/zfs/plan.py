@@ -106,6 +106,7 @@ def shape(spec: ZpoolSpec, parts: Parts) -> Shape:
         describe.may_fail(devices.groups),
         describe.write_penalty(devices.groups, block, spec.ashift, copies),
         data_share=size.data_share(devices.groups, block, spec.ashift) / copies,
+        read_penalty=describe.read_penalty(devices.groups, block, spec.ashift),
     )
 
 

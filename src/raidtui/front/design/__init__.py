@@ -1,0 +1,1 @@
+"""Layouts for disks that need not exist: which make sense, what they hold, survive and cost, and estimated ceilings."""
