@@ -82,6 +82,21 @@ def test_a_run_whose_connection_ended_is_closed_by_itself(argv, tmp_path):
     assert "peer-alone" in (folder(tmp_path) / "journal.jsonl").read_text()
 
 
+def test_a_host_works_for_one_run_at_a_time(argv, tmp_path):
+    first, second = Peer("clients-1", argv), Peer("clients-1", argv)
+    first.ask(Order("begin", RUN, "clients-1", PLAN))
+    with pytest.raises(ProblemError) as caught:
+        second.ask(Order("begin", RUN.replace("abcdefgh", "hgfedcba"), "clients-1", PLAN))
+    second.close()
+    assert [problem.code for problem in caught.value.problems] == ["host-taken"]
+    assert RUN in caught.value.problems[0].message
+    assert [path.name for path in folder(tmp_path).parent.iterdir()] == [RUN]
+    first.close()
+    third = Peer("clients-1", argv)
+    third.ask(Order("begin", RUN.replace("abcdefgh", "hgfedcba"), "clients-1", PLAN))
+    third.close()
+
+
 def test_orders_that_make_no_sense_are_refused_and_it_goes_on(argv, tmp_path):
     peer = Peer("clients-1", argv)
     for order, code in (

@@ -28,6 +28,7 @@ from raidtui.engine.run import runs
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.target import open_target, reserve
 from raidtui.engine.step_args import CellRun, Prefill, WorkloadRun, decode_args
+from raidtui.gate import locks
 from raidtui.load.fio.clients import Server
 from raidtui.model.convert import encode
 from raidtui.model.event import RunFinished, RunStarted, StepDone, StepFailed, StepStarted
@@ -52,6 +53,13 @@ PEER_ALONE: Final = Refusal(
     "The connection to the storage server ended, or was silent for too long. The host undid its part of the run by itself.",
     "Look at the run on the storage server: `raidtui runs` there.",
 )
+HOST_TAKEN: Final = Refusal(
+    "host-taken",
+    "A host works for another run",
+    "Two runs that load from the same host at the same time would measure each other.",
+    "Wait until the other run has ended: `raidtui runs` on that host has its name.",
+)
+_CLAIM: Final = "load from this host"
 _ORDERS: Final = msgspec.json.Decoder(Order)
 
 
@@ -147,6 +155,11 @@ class _Part:
         require_libraries({step.action for step in plan.steps})
         if not re.fullmatch(runs.RUN_PATTERN, name):
             raise fail(PEER_ORDER, f"{name[:40]!r} is no name of a run", exit=Exit.BUG)
+        try:
+            locks.take(name, [_CLAIM])  # until this process ends
+        except ProblemError as error:
+            text = f"{host} works for another run: {error.problems[0].message}"
+            raise fail(HOST_TAKEN, text, place=host, remedy=HOST_TAKEN.way_out, exit=Exit.REFUSED) from None
         _, self._folder = runs.create(plan, name)
         lock = runs.own(self._folder)
         assert lock is not None, "the folder is new"
