@@ -25,8 +25,9 @@ from cell_evidence import (
 
 from raidtui.engine.validity import marks
 from raidtui.model.frame import CacheState
+from raidtui.model.host import HostCores
 from raidtui.model.measure import Latency, Summary
-from raidtui.model.result import Cell
+from raidtui.model.result import Cell, HostPart
 from raidtui.watch.series import FULL, Busy
 from raidtui.watch.temperature import Heat
 
@@ -337,3 +338,30 @@ def test_a_rate_that_only_stumbles_is_steady() -> None:
     noisy = [10_000.0, 7_000.0, 12_000.0, 9_000.0] * 5
     for rates in (stumbled, noisy, [10_000.0] * 5 + [6_000.0] * 5):
         assert codes(evidence(replace(cell(), samples=samples(*rates)))) == []
+
+
+def loaded(part: HostPart) -> Cell:
+    return replace(cell(), hosts={"clients-1": HostPart(jobs=2, cpu_user_percent=5.0, cpu_system_percent=20.0),
+                                  "clients-2": part})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        (HostPart(jobs=2, cpu_user_percent=17.0, cpu_system_percent=81.0),
+         "each of 2 jobs of fio on clients-2 used 98 % of a core"),
+        (HostPart(jobs=1, cores=HostCores(4, 3.9)), "3.90 of 4 CPU cores of clients-2 were busy"),
+        (HostPart(jobs=2, cpu_user_percent=17.0, cpu_system_percent=71.0, cores=HostCores(4, 3.7)), ""),
+        (HostPart(), ""),
+    ],
+)  # fmt: skip
+def test_a_host_without_a_core_left_is_the_limit(part: HostPart, sentence: str) -> None:
+    its = [mark for mark in marks(evidence(loaded(part))) if mark.code == "generator-bound"]
+    wanted = [(sentence, "limit", "clients-2")] if sentence else []
+    assert [(mark.sentence, mark.weight, mark.about) for mark in its] == wanted
+
+
+def test_jobs_that_poll_use_their_core_at_any_rate() -> None:
+    part = HostPart(jobs=1, cpu_user_percent=30.0, cpu_system_percent=70.0)
+    found = marks(evidence(loaded(part), pattern=READS._replace(polls=True)))
+    assert [mark for mark in found if mark.code == "generator-bound"] == []

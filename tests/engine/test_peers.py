@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from raidtui.base.paths import ENTRY
+from raidtui.engine.run.host_cores import counted
 from raidtui.engine.run.peers import Peer, look_at, ssh_argv
 from raidtui.inventory import boot_id
 from raidtui.model.convert import encode
@@ -72,6 +73,31 @@ def test_a_run_that_it_was_told_to_end_is_closed(argv, tmp_path):
     peer.close()
     assert (folder(tmp_path) / "closed").exists()
     assert '"exit":0' in (folder(tmp_path) / "journal.jsonl").read_text()
+
+
+def test_it_counts_the_cpu_of_its_host(argv, tmp_path):
+    peer = Peer("clients-1", argv)
+    peer.ask(Order("begin", RUN, "clients-1", PLAN))
+    with counted({"clients-1": peer}) as cores:
+        until = time.process_time() + 0.5
+        while time.process_time() < until:
+            pass
+    peer.close()
+    assert list(cores) == ["storage", "clients-1"]
+    assert cores["storage"].cpus == cores["clients-1"].cpus == os.cpu_count()
+    assert 0 < cores["storage"].busy <= os.cpu_count()
+    assert cores["clients-1"].busy == pytest.approx(cores["storage"].busy, abs=1.0), "here they are one host"
+
+
+def test_a_host_that_does_not_count_is_left_out():
+    peer = Peer("clients-1", ("sh", "-c", f"{said()[2].removesuffix('; cat')}"), "root@c1")
+    with counted({"clients-1": peer}) as cores:
+        time.sleep(0.1)
+    peer.close()
+    assert list(cores) == ["storage"]
+    with counted({}) as cores:
+        time.sleep(0.1)
+    assert cores == {}
 
 
 def test_a_run_whose_connection_ended_is_closed_by_itself(argv, tmp_path):

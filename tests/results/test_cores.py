@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from test_comparing import cell, result
 
-from raidtui.model.host import HostUse, Neighbour, ProcessUse, WorkloadUse, storage_cores
-from raidtui.model.result import Cell, Result
+from raidtui.model.host import HostCores, HostUse, Neighbour, ProcessUse, WorkloadUse, storage_cores
+from raidtui.model.result import Cell, HostPart, Result
 from raidtui.results.compare import compare
-from raidtui.results.cores import HEADS, core_lines
+from raidtui.results.cores import HEADS, HOSTS_HEADS, core_lines, host_lines
 from raidtui.results.extract import lean_extract
 from raidtui.results.formats import FORMATS
 
@@ -75,3 +75,36 @@ def test_lines_of_cells_have_their_own_number() -> None:
 def test_thousands_of_results_know_it_too() -> None:
     found, _ = lean_extract(msgspec.json.encode(two_layouts()))
     assert [point.storage_cores for point in found.points] == pytest.approx([1.05, 2.05, 0.05, 8.05])
+
+
+STORES = HostCores(4, 1.5, user=0.1, system=0.8, softirq=0.4, threads={"kworker/nvmet_tcp_wq": 0.6, "others": 0.2})
+LOADS = HostCores(2, 1.0, user=0.5, system=0.3, softirq=0.2, workload_user=0.4, workload_system=0.2, own_system=0.1)
+
+
+def loaded_by_two() -> Result:
+    one = cell("a", "w", 1600)
+    hosts = {f"clients-{number}": HostPart(write=one.summary.write, cores=LOADS) for number in (1, 2)}
+    return result(msgspec.structs.replace(used(one, 1.5), hosts=hosts, cores=STORES), loads=("w",), order=("a",))
+
+
+def test_each_host_has_its_cores_and_all_of_them_carry_the_rate() -> None:
+    found = list(host_lines(compare(loaded_by_two())))
+    client = ("1.00 of 2", "0.60", "0.20", "0.00", "0.40", "–")
+    assert found == [
+        ("a", "w", "storage", "1.50 of 4", "–", "0.40", "0.60", "1.20", "1,333 IOPS"),
+        ("a", "w", "clients-1", *client), ("a", "w", "clients-2", *client),
+        ("a", "w", "all hosts", "–", "–", "–", "–", "2.00", "800 IOPS"),
+    ]  # fmt: skip
+    assert list(host_lines(compare(two_layouts()))) == [], "the storage server loaded it by itself"
+
+
+@pytest.mark.parametrize("name", ["table", "md", "html"])
+def test_every_text_format_has_the_table_of_hosts(name: str) -> None:
+    text = FORMATS[name].write(compare(loaded_by_two())).decode()
+    assert "all hosts" in text
+    assert HOSTS_HEADS[-1] in text.lower()
+
+
+def test_thousands_of_results_know_their_hosts() -> None:
+    found, _ = lean_extract(msgspec.json.encode(loaded_by_two()))
+    assert list(found.points[0].hosts.items()) == [("storage", STORES), ("clients-1", LOADS), ("clients-2", LOADS)]

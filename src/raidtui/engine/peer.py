@@ -25,6 +25,7 @@ from raidtui.base.lines import LineReader
 from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.engine.machine import describe
 from raidtui.engine.run import runs
+from raidtui.engine.run.host_cores import core_watch
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.target import open_target, reserve
 from raidtui.engine.step_args import CellRun, Prefill, WorkloadRun, decode_args
@@ -173,6 +174,7 @@ class _Part:
             self._context.builder.start(*modules)
         self._made: list[BoundAction] = []
         self._loading = ExitStack()
+        self._cores = core_watch()
         self.problems: list[Problem] = []
 
     def order(self, order: Order) -> Outcome:
@@ -182,6 +184,11 @@ class _Part:
         if order.do == "unlisten":
             self._loading.close()
             return Outcome("done")
+        if order.do == "watch":
+            self._cores.start()
+            return Outcome("done")
+        if order.do == "watched":
+            return Outcome("done", {"cores": msgspec.to_builtins(self._cores.stop())})
         if (step := self._steps.get(order.step)) is None:
             raise fail(PEER_ORDER, f"there is no step {order.step[:20]!r} here", exit=Exit.BUG)
         return self._listen(step) if order.do == "listen" else self._do(step)
@@ -193,6 +200,7 @@ class _Part:
         target = self._loading.enter_context(open_target(_target(step), self._context))
         server = Server(self._folder, [device.fd for device in target.devices])
         self._loading.callback(server.end)
+        self._cores = core_watch(server.pid)
         return Outcome("done", {"socket": str(server.socket), "sizes_bytes": [one.size_bytes for one in target.devices]},
                        (server.argv,))  # fmt: skip
 

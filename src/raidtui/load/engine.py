@@ -99,6 +99,8 @@ class Pattern(NamedTuple):
     """True if it flushes again and again while it writes, not only at the end."""
     reducible: bool = True
     """True if compression or deduplication may reduce the written data."""
+    polls: bool = False
+    """True if its jobs never sleep while they wait, so that each uses a whole core at any rate."""
     paced: bool = False
     """True if it pauses between operations, so that less is in flight than allowed."""
     reported_whole: bool = True

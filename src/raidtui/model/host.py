@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
+
+STORAGE: Final = "storage"
+"""Name of the storage server among the hosts of a cell; theirs have a number (`Host.ref`)."""
+OTHERS: Final = "others"
+"""Name of all kernel threads together that do not work for storage."""
 
 
 class ProcessUse(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -74,6 +81,42 @@ def storage_cores(busy: float | None, host: HostCpu | None, seconds: float) -> f
         return None
     others_s = host.workload.user_s + host.own.user_s + host.own.system_s + host.engines_s
     return max(0.0, busy - others_s / seconds - sum(one.cores for one in host.neighbours))
+
+
+class HostCores(msgspec.Struct, frozen=True, omit_defaults=True):
+    """CPU cores of one host during one cell that hosts load: mean numbers of cores."""
+
+    cpus: int
+    """Number of cores that the host has."""
+    busy: float
+    user: float = 0.0
+    """All processes in user mode."""
+    system: float = 0.0
+    """In kernel mode for processes and kernel threads, interrupts left out."""
+    softirq: float = 0.0
+    """Interrupts, soft ones included: most of what the network takes."""
+    workload_user: float = 0.0
+    """Processes of the workload (fio) in user mode."""
+    workload_system: float = 0.0
+    own_system: float = 0.0
+    """raidtui in kernel mode."""
+    threads: dict[str, float] = {}
+    """Kernel threads that work for storage, by name (`kworker/nvmet_tcp_wq`), the busiest first; `others`: all others."""
+
+    @property
+    def workload(self) -> float:
+        """Cores of the workload's processes in both modes."""
+        return self.workload_user + self.workload_system
+
+    @property
+    def storage(self) -> float:
+        """Cores that storage took: the kernel's work, whoever asked for it, without raidtui's."""
+        return max(0.0, self.system + self.softirq - self.own_system)
+
+    @property
+    def storage_threads(self) -> float:
+        """Cores of the kernel threads that work for storage."""
+        return sum(cores for name, cores in self.threads.items() if name != OTHERS)
 
 
 class HostUse(HostCpu, frozen=True, omit_defaults=True):

@@ -41,9 +41,10 @@ class PeerHello(msgspec.Struct, frozen=True, tag="peer", tag_field="type"):
 
 
 class Order(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line to a peer. `alive` gets no answer."""
+    """A line to a peer. `alive` gets no answer. `watch` begins to count the CPU of its host, `watched` asks what it was."""
 
-    do: Literal["begin", "step", "listen", "unlisten", "health", "end", "alive"]
+    do: Literal["begin", "step", "listen", "unlisten", "watch", "watched", "health", "end",
+                "alive"]
     run: str = ""
     host: str = ""
     plan: Plan | None = None

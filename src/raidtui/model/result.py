@@ -9,7 +9,7 @@ import msgspec
 
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.frame import CacheState
-from raidtui.model.host import HostUse
+from raidtui.model.host import HostCores, HostUse
 from raidtui.model.mark import Mark, gravest_first, of_weight
 from raidtui.model.measure import Sample, Summary
 from raidtui.model.network import Interface, NetworkUse, RdmaPort
@@ -76,6 +76,13 @@ class DeviceUse(msgspec.Struct, frozen=True, omit_defaults=True):
     temperature_max_c: float | None = None
     series: dict[str, list[float | None]] = {}
     """One value per frame, at the cell's `device_at_s`: `read_bytes_per_s`, `util_percent`, `write_await_ms`, …"""
+
+
+class HostPart(Summary, frozen=True, omit_defaults=True):
+    """The part of one host that generated load."""
+
+    cores: HostCores | None = None
+    """CPU cores of the host during the cell."""
 
 
 class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -157,9 +164,11 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     """Network interfaces, loopback included, and RDMA ports that moved or lost anything, whoever used them."""
     sweep: Swept | None = None
     """Its place in a sweep; None for a workload that the scenario gives by itself, and in older files."""
-    hosts: dict[str, Summary] = {}
+    hosts: dict[str, HostPart] = {}
     """The part of each host that generated load, by `Host.ref`; empty if the storage server did. After several passes,
-    that of the last one."""
+    the numbers of the last one."""
+    cores: HostCores | None = None
+    """CPU cores of the storage server, if other hosts generated the load."""
 
 
 def marked(cell: Cell, marks: Iterable[Mark]) -> Cell:

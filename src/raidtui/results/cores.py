@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Final
 
 from raidtui.base.text import clean
+from raidtui.model.host import STORAGE, HostCores
 from raidtui.results.comparison import Comparison, Entry
 from raidtui.results.rates import NOTHING, Unit, rate_text
 
@@ -16,6 +17,15 @@ ABOUT: Final = (
     "cores: all that were busy on the server, without the workload in user mode, raidtui itself and processes outside of "
     "the run; means of the valid rounds"
 )
+
+HOSTS_TITLE: Final = "CPU cores of each host"
+HOSTS_HEADS: Final = ("layout", "workload", "host", "busy", "fio", "softirq", "threads", "storage", "for each core")
+HOSTS_ABOUT: Final = (
+    "busy: of all cores of the host; fio: the workload, in user and kernel mode; softirq: interrupts, most of what the "
+    "network takes; threads: the kernel's own that work for storage; storage: all of the kernel's work, without raidtui's; "
+    "the last column is the rate of all hosts for each such core. Means of the valid rounds"
+)
+ALL_HOSTS: Final = "all hosts"
 
 
 def cores_of(entry: Entry) -> float | None:
@@ -37,3 +47,28 @@ def _per_core(rate: float | None, cores: float, unit: Unit) -> str:
     if rate is None or unit == "%" or cores < 0.01:
         return NOTHING
     return f"{rate_text(rate / cores, unit)} {unit}"
+
+
+def host_lines(comparison: Comparison) -> Iterator[tuple[str, ...]]:
+    """Yield a line in the order of `HOSTS_HEADS` for each host of each layout that hosts loaded, and one of all hosts."""
+    for row in comparison.rows:
+        for workload, unit, entry in zip(comparison.workloads, comparison.units, row.entries, strict=True):
+            hosts = _hosts_of(entry) if entry is not None else {}
+            head, rate = (clean(row.label), clean(workload)), entry.typical if entry is not None else None
+            for host, rounds in hosts.items():
+                per_core = _per_core(rate, fmean(one.storage for one in rounds), unit) if host == STORAGE else NOTHING
+                busy = f"{fmean(one.busy for one in rounds):.2f} of {rounds[0].cpus}"
+                fio = NOTHING if host == STORAGE else f"{fmean(one.workload for one in rounds):.2f}"
+                rest = (fmean(one.softirq for one in rounds), fmean(one.storage_threads for one in rounds))
+                storage = fmean(one.storage for one in rounds)
+                yield *head, clean(host), busy, fio, *(f"{cores:.2f}" for cores in (*rest, storage)), per_core
+            if len(hosts) > 1:
+                total = sum(fmean(one.storage for one in rounds) for rounds in hosts.values())
+                yield *head, ALL_HOSTS, NOTHING, NOTHING, NOTHING, NOTHING, f"{total:.2f}", _per_core(rate, total, unit)
+
+
+def _hosts_of(entry: Entry) -> dict[str, Sequence[HostCores]]:
+    """Return the cores of each host in each valid round that knows them."""
+    valid = [point.hosts for point in entry.points if point.valid]
+    names = dict.fromkeys(name for hosts in valid for name in hosts)
+    return {name: [hosts[name] for hosts in valid if name in hosts] for name in names}

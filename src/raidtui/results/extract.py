@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from raidtui.model.disk import Disk, Fingerprint
-from raidtui.model.host import HostCpu, storage_cores
+from raidtui.model.host import STORAGE, HostCores, HostCpu, storage_cores
 from raidtui.model.mark import Mark
 from raidtui.model.measure import DIRECTIONS, Direction, Latency, Summary
 from raidtui.model.network import NetTotals, network_speeds, totals_of
 from raidtui.model.problem import Problem
-from raidtui.model.result import NOT_PRECONDITIONED, RESULT_SCHEMA, Built, Cell, Machine, Result, Tuned
+from raidtui.model.result import NOT_PRECONDITIONED, RESULT_SCHEMA, Built, Cell, HostPart, Machine, Result, Tuned
 from raidtui.model.sweep import Swept
 from raidtui.results.facts import (
     AS_BUILT,
@@ -79,6 +79,8 @@ class Point(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Cores that storage took (`model.host.storage_cores`)."""
     networks: dict[str, NetTotals] = {}
     """Network interfaces that moved noticeable data or lost packets, by name."""
+    hosts: dict[str, HostCores] = {}
+    """Cores of each host, the storage server first, if several hosts generated the load."""
     cell: Cell | None = None
     """The whole cell, for charts and histograms; None where only its numbers are known."""
 
@@ -134,6 +136,10 @@ class LeanReport(msgspec.Struct, frozen=True, gc=False, rename={"version": "fio 
         return _remembered(_options, self.raw)
 
 
+class LeanPart(msgspec.Struct, frozen=True, gc=False):
+    cores: HostCores | None = None
+
+
 class LeanCell(msgspec.Struct, frozen=True, gc=False):
     id: str
     layout: str
@@ -154,6 +160,8 @@ class LeanCell(msgspec.Struct, frozen=True, gc=False):
     networks: dict[str, NetTotals] = {}
     again: bool = False
     sweep: Swept | None = None
+    hosts: dict[str, LeanPart] = {}
+    cores: HostCores | None = None
 
 
 class LeanTuned(msgspec.Struct, frozen=True, gc=False):
@@ -297,8 +305,15 @@ def point(cell: Cell | LeanCell) -> Point:
         _tool_facts(cell.report), cell.again, None, cell.summary.queue_depth if cell.summary is not None else None,
         storage_cores(cell.cpu_cores_used, cell.host, cell.seconds),
         {name: totals_of(use) for name, use in cell.networks.items() if use.noticeable or use.errors or use.drops},
+        _host_cores(cell),
         cell if isinstance(cell, Cell) else None,
     )  # fmt: skip
+
+
+def _host_cores(cell: Cell | LeanCell) -> dict[str, HostCores]:
+    parts: Mapping[str, HostPart | LeanPart] = cell.hosts
+    found = {STORAGE: cell.cores, **{host: part.cores for host, part in parts.items()}}
+    return {host: cores for host, cores in found.items() if cores is not None}
 
 
 def _tool_facts(report: Any) -> dict[str, str]:

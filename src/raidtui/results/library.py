@@ -18,6 +18,7 @@ import msgspec
 
 from raidtui.base.collecting import uncollected
 from raidtui.base.text import clean
+from raidtui.model.host import HostCores
 from raidtui.model.jsonio import MAX_RESULT_BYTES
 from raidtui.model.mark import Mark
 from raidtui.model.measure import Latency
@@ -25,7 +26,7 @@ from raidtui.model.network import NetTotals
 from raidtui.model.sweep import Swept
 from raidtui.results.extract import Extract, Point, lean_extract
 
-VERSION: Final = 8
+VERSION: Final = 9
 """Version of the index and of its extracts. A file with another version is rebuilt."""
 _WAIT_S = 10.0
 """For another process that writes the index."""
@@ -304,6 +305,7 @@ class _KeptPoint(msgspec.Struct, frozen=True, array_like=True, gc=False):
     queue_depth: int | None
     storage_cores: float | None
     networks: dict[str, NetTotals]
+    hosts: dict[str, HostCores]
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -348,7 +350,7 @@ def packed(found: Extract) -> tuple[bytes, dict[bytes, bytes]]:
             one.id, layouts[one.layout], workloads[one.workload], one.round, one.part, one.valid, one.reasons, one.marks,
             one.iops, one.bytes_per_s, one.latency, one.cpu_cores_used, one.write_amplification, one.started, one.seconds,
             share(one.command), share(one.facts), one.again, one.queue_depth, one.storage_cores,
-            one.networks,
+            one.networks, one.hosts,
         )
         for one in found.points
     )  # fmt: skip
@@ -388,6 +390,7 @@ class Unfolding:
                 one.iops, one.bytes_per_s, one.latency, one.cpu_cores_used, one.write_amplification, one.started,
                 one.seconds, self._value(one.command, shared, _WORDS), self._value(one.facts, shared, _TEXTS),
                 one.again, queue_depth=one.queue_depth, storage_cores=one.storage_cores, networks=one.networks,
+                hosts=one.hosts,
             )
             for one in kept.points
         )  # fmt: skip

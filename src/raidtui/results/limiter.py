@@ -23,7 +23,7 @@ _DILUTED: Final = 0.8
 _APART_PERCENT: Final = 10.0
 """Difference in utilisation that makes one device the one the others wait for."""
 NOT_KNOWN: Final = "not known"
-_MARKS: Final = {"cpu-bound": "kernel thread"}
+_MARKS: Final = {"cpu-bound": "kernel thread", "generator-bound": "generator-bound"}
 """Words for marks of weight `limit` whose code does not tell enough."""
 
 _POLLING: Final = "--hipri"

@@ -24,8 +24,10 @@ class ResourceTable(NamedTuple):
 def resource_tables(comparison: Comparison) -> Iterator[ResourceTable]:
     """Yield the tables that have a row."""
     used, moved = list(cores.core_lines(comparison)), list(networks.network_lines(comparison))
+    hosts = list(cores.host_lines(comparison))
     found = (
         ResourceTable("cores", cores.TITLE, cores.HEADS, 2, cores.ABOUT, used),
+        ResourceTable("host-cores", cores.HOSTS_TITLE, cores.HOSTS_HEADS, 3, cores.HOSTS_ABOUT, hosts),
         ResourceTable("network", networks.TITLE, networks.HEADS, 3, networks.ABOUT, moved),
     )
     return (table for table in found if table.rows)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-OTHERS: Final = "others"
+from raidtui.model.host import OTHERS
+
 LIST_EVERY_S: Final = 10.0
 MOST_WATCHED: Final = 128
 """Largest number of threads read every second; if more qualify, the busiest (ZFS has hundreds, most of them idle)."""

@@ -24,12 +24,12 @@ from raidtui.load.engine import Engine, Pattern, Target
 from raidtui.model.convert import decode
 from raidtui.model.disk import Disk
 from raidtui.model.frame import Frame
-from raidtui.model.host import HostUse
+from raidtui.model.host import STORAGE, HostCores, HostUse
 from raidtui.model.mark import Mark, mark_of
 from raidtui.model.measure import Measured, Sample
 from raidtui.model.plan import CellPlan, Step, TargetKind
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
-from raidtui.model.result import Cell, DeviceUse, marked
+from raidtui.model.result import Cell, DeviceUse, HostPart, marked
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.context import Context
 from raidtui.watch import processes
@@ -75,6 +75,8 @@ class Scene(NamedTuple):
     lost: Callable[[], tuple[str, ...]]
     target: Callable[[WorkloadRun], AbstractContextManager[Target]]
     """Hold the target of the step open, here or on the hosts that load it."""
+    cores: Callable[[WorkloadRun], AbstractContextManager[Mapping[str, HostCores]]]
+    """Count the CPU of all hosts, if several load the target; the mapping is filled at the end, by the names of hosts."""
     out_of_space: Callable[[], bool]
 
 
@@ -109,6 +111,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     after: Mapping[str, Used] = {}
     watch = ProcessWatch({name: disk.id for name, disk in scene.disks.items()}) if processes.installed() else None
     host: HostUse | None = None
+    cores: Mapping[str, HostCores] = {}
     try:
         with scene.target(args) as target:
             target_names = _target_names(target, scene)
@@ -121,7 +124,8 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
                 if watch:
                     watch.start()
                 clocks = _clocks()
-                _run(engine, spec, target, passes, scene, clocks[0], repeated=args.passes is not msgspec.UNSET)
+                with scene.cores(args) as cores:
+                    _run(engine, spec, target, passes, scene, clocks[0], repeated=args.passes is not msgspec.UNSET)
                 ended, after = _clocks(), look_once()
                 scene.sampler.tick()
                 host = watch.stop() if watch else None
@@ -179,7 +183,8 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         steady=passes.steady(),
         host=host,
         sweep=plan.sweep,
-        hosts=measured.hosts if measured else {},
+        hosts=_host_parts(measured, cores) if measured else {},
+        cores=cores.get(STORAGE),
     )
     evidence = Evidence(
         cell=cell,
@@ -207,6 +212,12 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         memory_bytes=scene.memory_bytes,
     )
     return marked(cell, validity.marks(evidence)), stuck
+
+
+def _host_parts(measured: Measured, cores: Mapping[str, HostCores]) -> dict[str, HostPart]:
+    return {
+        host: HostPart(**msgspec.structs.asdict(summary), cores=cores.get(host)) for host, summary in measured.hosts.items()
+    }
 
 
 def _run(

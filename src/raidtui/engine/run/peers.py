@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -24,10 +24,12 @@ import msgspec
 from raidtui.base.lines import LineReader, LineTooLong
 from raidtui.base.proc import CLEAN_ENV, PIPE, Child, ToolError, spawn
 from raidtui.base.text import clean
+from raidtui.engine.run.host_cores import counted
 from raidtui.engine.step_args import WorkloadRun
 from raidtui.load.engine import Loader, Target, TargetDevice
 from raidtui.load.fio.clients import SOCKET
 from raidtui.model.convert import encode
+from raidtui.model.host import HostCores
 from raidtui.model.hosts import ALIVE_EVERY_S, LEASE_S, PEER_PROTOCOL, Answer, Order, PeerHello
 from raidtui.model.plan import Host, Plan, Step
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
@@ -335,6 +337,10 @@ class Peers:
             for host in hosts:
                 with suppress(ProblemError):  # a lost host ends its fio itself
                     self._peers[host].ask(Order("unlisten"))
+
+    def cores(self, args: WorkloadRun) -> AbstractContextManager[dict[str, HostCores]]:
+        """Count the CPU of this host and of those that load the target, if hosts do."""
+        return counted({one.host: self._peers[one.host] for one in args.on if one.host in self._peers})
 
     def end(self) -> list[Problem]:
         """Have every host end its part, once, and return what went wrong there."""

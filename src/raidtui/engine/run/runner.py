@@ -392,6 +392,7 @@ class Runner:
             memory_bytes=self._memory_bytes,
             lost=self.watchdog.look,
             target=lambda args: self.peers.loading(step, args) if args.on else open_target(args, self.context),
+            cores=self.peers.cores,
             out_of_space=lambda: self.journal.ran_out_of_space,
         )
 

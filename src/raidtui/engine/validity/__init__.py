@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from raidtui.engine.validity import caches, data_path, hardware, host, incidents, network, steadiness
+from raidtui.engine.validity import caches, clients, data_path, hardware, host, incidents, network, steadiness
 from raidtui.engine.validity.evidence import Check, Evidence, MarkKind
 from raidtui.model.mark import Mark, gravest_first
 from raidtui.model.refusals import UNCHECKED
@@ -35,6 +35,7 @@ CHECKS: Final = (
     Check("not_merged", data_path.find_merges, (data_path.MERGED,)),
     Check("reads_reached", caches.find_reads_without_disk, (caches.UNWRITTEN, caches.NOT_FILLED, caches.CACHED)),
     Check("thread_busy", hardware.find_busy_threads, (hardware.BOUND,)),
+    Check("hosts_had_cores", clients.find_full_hosts, (clients.FULL,)),
     Check("steady", steadiness.find_rate_changes, (steadiness.UNSTEADY,)),
     Check("steady_state", steadiness.find_unsteady_window, (steadiness.NOT_STEADY,)),
     Check("samples_kept", incidents.find_missing_samples, (incidents.MISSING,)),

@@ -48,6 +48,10 @@ class Server:
                 raise fail(TOOL_NOT_STARTED, "fio --server does not listen", place="fio", exit=Exit.INVALID)
             time.sleep(0.05)
 
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
     def end(self) -> None:
         """End the server and the jobs of its session, without waiting forever."""
         proc.end_session(self._child)

@@ -57,6 +57,7 @@ def pattern(spec: FioSpec) -> Pattern:
         copies_percent=spec.dedupe_percentage or 0,
         wholly_random=spec.random and spec.percentage_random in (None, 100),
         streams=spec.numjobs,
+        polls=spec.hipri,
         paced=bool(spec.rate or spec.rate_iops or spec.thinktime),
         syncs=bool(spec.fsync or spec.fdatasync or spec.sync != "none"),
         reducible=not (spec.refill_buffers or (spec.buffer_compress_percentage == 0 and spec.dedupe_percentage == 0)),

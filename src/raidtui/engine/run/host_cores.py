@@ -1,0 +1,57 @@
+"""CPU cores of all hosts of a cell, the storage server among them, counted while the hosts load it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from raidtui.model.convert import decode
+from raidtui.model.host import STORAGE, HostCores
+from raidtui.model.hosts import Order
+from raidtui.model.problem import ProblemError
+from raidtui.stack.catalog import all_layers
+from raidtui.watch.cores import CoreWatch
+
+if TYPE_CHECKING:
+    from raidtui.engine.run.peers import Peer
+
+
+def core_watch(workload: int | None = None) -> CoreWatch:
+    """Return a watch of this host that knows the kernel threads of all layers; `workload`: as that of `CoreWatch`."""
+    return CoreWatch(workload, (layer.threads for layer in all_layers().values()))
+
+
+@contextmanager
+def counted(peers: Mapping[str, Peer]) -> Iterator[dict[str, HostCores]]:
+    """Count the CPU of this host and of these; the mapping is filled at the end. A host that does not answer is left out.
+
+    Without peers nothing is counted: the load is this host's own then.
+    """
+    found: dict[str, HostCores] = {}
+    if not peers:
+        yield found
+        return
+    own = core_watch()
+    with ThreadPoolExecutor(len(peers)) as pool:
+        list(pool.map(_begin, peers.values()))
+        own.start()
+        yield found
+        if used := own.stop():
+            found[STORAGE] = used
+        for name, cores in zip(peers, pool.map(_end, peers.values()), strict=True):
+            if cores is not None:
+                found[name] = cores
+
+
+def _begin(peer: Peer) -> None:
+    with suppress(ProblemError):
+        peer.ask(Order("watch"))
+
+
+def _end(peer: Peer) -> HostCores | None:
+    with suppress(ProblemError):
+        facts = peer.ask(Order("watched")).facts
+        return decode(HostCores, facts["cores"], peer.name) if facts.get("cores") else None
+    return None
