@@ -11,11 +11,13 @@ from made import HOSTILE
 from rich.console import Console
 
 from raidtui.cli import report
+from raidtui.cli.printers import PlainPrinter, drawn
 from raidtui.cli.report import _cells
 from raidtui.cli.screen import console
-from raidtui.front.phrases import sample_line, verdict_line
+from raidtui.front.phrases import host_line, sample_line, verdict_line
 from raidtui.front.progress import RunView, advance, fraction, left_s
-from raidtui.model.event import CellStarted, Noted, Record, RunStarted, StepProgressed, StepStarted
+from raidtui.model.event import CellStarted, HostSampled, Noted, Record, RunStarted, StepDone, StepProgressed, StepStarted
+from raidtui.model.hosts import HostLoad
 from raidtui.model.mark import Mark
 from raidtui.model.measure import Direction, Latency, Sample
 from raidtui.model.result import Built, marked
@@ -136,8 +138,6 @@ def hostile_records():
 
 
 def test_hostile_strings_are_escaped_in_every_display(capsys):
-    from raidtui.cli.printers import PlainPrinter, drawn
-
     view, plain = RunView(), PlainPrinter()
     out = console(width=200)
     for record in hostile_records():
@@ -151,8 +151,6 @@ def test_hostile_strings_are_escaped_in_every_display(capsys):
 
 
 def test_the_drawing_fits_80_columns_and_shows_cell_numbers_and_time(capsys):
-    from raidtui.cli.printers import drawn
-
     console(width=80).print(drawn(view_after(11), 6.0))
     lines = capsys.readouterr().out.splitlines()
     assert [line.rstrip() for line in lines] == [
@@ -177,3 +175,33 @@ def test_the_queue_depth_that_a_search_found_is_said():
     shown = out.export_text()
     assert shown.count("the search for the latency ended at queue depth 12 of each job") == 1
     assert point(searched()).queue_depth == 12
+
+
+LOAD = HostLoad(1.0, ("nvme1n1",), 12345.0, 0.0, 50.6e6, 0.0, 80.0, 1.24, 4, {"eth1": (50.6e6, 0.1e6)})
+
+
+def with_hosts(*at_s: float):
+    """The first cell of the run, with the activity of a host at these seconds."""
+    begun = made.records()[:10]
+    return begun + [Record(len(begun) + n, s, "", HostSampled("clients-1", LOAD)) for n, s in enumerate(at_s, 1)]
+
+
+def test_each_host_has_a_line_while_it_loads_a_cell(capsys):
+    words = host_line("clients-1", LOAD)
+    assert words == "clients-1: read 12,345 IOPS, 50.6 MB/s; CPU 1.2 of 4 cores; network in 50.6, out 0.1 MB/s"
+    view = view_after(99, with_hosts(5.0))
+    assert view.hosts == {"clients-1": LOAD}
+    console(width=200).print(drawn(view, 6.0))
+    assert words in capsys.readouterr().out
+    done = advance(view, Record(99, 7.0, "", StepDone("s3", "done", 3.0)))
+    assert done.hosts == {}
+    assert advance(done, Record(100, 7.1, "", HostSampled("clients-1", LOAD))).hosts == {}, "it came late"
+
+
+def test_plain_lines_of_a_host_are_ten_seconds_apart(capsys):
+    printer, view = PlainPrinter(), RunView()
+    for record in with_hosts(*range(5, 40)):
+        view = advance(view, record)
+        printer.shown(view, record)
+    said = [line for line in capsys.readouterr().err.splitlines() if "clients-1" in line]
+    assert [line.split("]")[0] for line in said] == ["[  0:15", "[  0:25", "[  0:35"]

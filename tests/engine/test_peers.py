@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import time
 from pathlib import Path
@@ -10,13 +11,16 @@ from pathlib import Path
 import pytest
 
 from raidtui.base.paths import ENTRY
+from raidtui.engine.peer import _Peer
 from raidtui.engine.run.host_cores import counted
 from raidtui.engine.run.peers import Peer, look_at, ssh_argv
 from raidtui.inventory import boot_id
 from raidtui.model.convert import encode
-from raidtui.model.hosts import PEER_PROTOCOL, Order, PeerHello
+from raidtui.model.frame import Frame, Frames
+from raidtui.model.hosts import PEER_PROTOCOL, Answer, HostLoad, Order, PeerHello
 from raidtui.model.plan import Options, Plan, Step
 from raidtui.model.problem import ProblemError
+from raidtui.watch.host_load import load_of
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a peer needs root")
 
@@ -173,3 +177,60 @@ def test_ssh_never_asks_and_takes_no_options_from_a_name():
         with pytest.raises(ProblemError) as caught:
             ssh_argv(name)
         assert caught.value.problems[0].code == "host-address"
+
+
+def talker(*lines: str) -> tuple[str, ...]:
+    """Return a peer that prints these lines after its hello, and then answers the first order."""
+    hello = encode(PeerHello(PEER_PROTOCOL, "0", "c1", True, "boot", "machine", "6.12")).decode()
+    answer = encode(Answer("done", {"wrong": []})).decode()
+    text = "; ".join(f"echo '{line}'" for line in (hello, *lines))
+    return ("sh", "-c", f"{text}; read order; echo '{answer}'; cat >/dev/null")
+
+
+def load(iops: float) -> str:
+    return encode(HostLoad(1.0, ("nvme0n1",), iops)).decode()
+
+
+def test_live_numbers_are_heard_between_orders_and_are_no_answers():
+    heard: list[HostLoad] = []
+    peer = Peer("clients-1", talker(load(1.0)), heard=heard.append)
+    assert peer.ask(Order("health")).facts == {"wrong": []}
+    peer.close()
+    assert [one.read_iops for one in heard] == [1.0]
+
+
+def test_live_numbers_that_come_all_at_once_are_dropped_but_for_one():
+    heard: list[HostLoad] = []
+    peer = Peer("clients-1", talker(*map(load, range(50))), heard=heard.append)
+    peer.ask(Order("health"))
+    peer.close()
+    assert len(heard) < 5
+
+
+def test_a_host_sends_live_numbers_only_while_they_are_read():
+    """The other end of a socket that nobody reads: orders are answered nevertheless, and nothing waits."""
+    near, far = socket.socketpair()
+    near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    peer = _Peer(-1, near.fileno())
+    began = time.monotonic()
+    for _ in range(2000):
+        peer._send_if_read(HostLoad(1.0, ("nvme0n1",), 1.0))
+    assert time.monotonic() - began < 30
+    near.close()
+    with far.makefile() as file:
+        lines = file.read().splitlines()
+    assert 0 < len(lines) < 2000
+    assert all(line == load(1.0) for line in lines)
+
+
+def test_the_activity_of_a_host_is_of_the_devices_that_it_loads():
+    frames = Frames()
+    first = f"{'0 ' * 16}0"
+    then = "1000 0 8000 0 0 0 0 0 0 500 0 0 0 0 0 0 0"
+    frames.apply(Frame(0.0, 0.0, None, True, {"nvme1n1": first, "sda": first}, cpus={"cpu0": "0 0 0 0 0 0 0 0"},
+                       networks={"eth1": "0 0 0 0 0 0 0 0", "lo": "0 0 0 0 0 0 0 0"}))
+    assert load_of(frames, ["nvme1n1"]) is None
+    frames.apply(Frame(1.0, 1.0, 1.0, False, {"nvme1n1": then, "sda": then}, cpus={"cpu0": "50 0 0 50 0 0 0 0"},
+                       networks={"eth1": "4096000 100 0 0 1000 10 0 0", "lo": "9 1 0 0 9 1 0 0"}))
+    found = load_of(frames, ["nvme1n1"])
+    assert found == HostLoad(1.0, ("nvme1n1",), 1000.0, 0.0, 4096000, 0, 50.0, 0.5, 1, {"eth1": (4096000, 1000)})

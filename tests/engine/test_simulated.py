@@ -16,7 +16,7 @@ from raidtui.engine.simulated.disks import RECORDED_DISKS
 from raidtui.engine.simulated.rates import rates
 from raidtui.load.engine import Pattern
 from raidtui.model.disk import Disk
-from raidtui.model.event import DisksAdmitted, FrameTaken, Record, RunFinished, StepDone, WorkloadSampled
+from raidtui.model.event import DisksAdmitted, FrameTaken, HostSampled, Record, RunFinished, StepDone, WorkloadSampled
 from raidtui.model.plan import Plan
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import (
@@ -248,3 +248,17 @@ def test_a_file_comes_before_a_name(tmp_path, monkeypatch) -> None:
     with pytest.raises(ProblemError) as caught:
         place("sim:a")
     assert caught.value.problems[0].code == "recording"
+
+
+def test_hosts_that_load_an_export_tell_live_numbers_once_a_tick(engine) -> None:
+    export = {"nvmeof": {"on": {"md": {"level": "raid0", "on": "@data"}}, "to": "clients"}}
+    hosts = {"storage": {}, "clients": {"count": 2}}
+    request = PlanRequest(json.dumps({**SCENARIO, "hosts": hosts, "layouts": {"nvme": export}}), {"data": tuple(NVME)},
+                          hosts={"clients": ("root@a", "root@b")})  # fmt: skip
+    plan = engine.call("plan", request, Plan)
+    started = engine.call("start", StartRequest(request, plan.digest, plan.token, plan.erases), Started)
+    seen = events(engine, started.run)
+    told = [event for event in seen if isinstance(event, HostSampled)]
+    assert {event.host for event in told} == {"clients-1", "clients-2"}
+    assert all(event.load.write_iops > 0 and event.load.networks for event in told)
+    assert not any(isinstance(event, WorkloadSampled) for event in seen)

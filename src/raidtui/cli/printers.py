@@ -15,12 +15,13 @@ from rich.text import Text
 
 from raidtui.base.text import clean
 from raidtui.cli.screen import console, json_text
-from raidtui.front.phrases import cell_count, ending_line, sample_line, skipped_line, step_line, verdict_line
+from raidtui.front.phrases import cell_count, ending_line, host_line, sample_line, skipped_line, step_line, verdict_line
 from raidtui.front.progress import RunView, fraction, left_s
 from raidtui.model.convert import plain
 from raidtui.model.event import (
     CancelAsked,
     CellDone,
+    HostSampled,
     Noted,
     Record,
     RecoverStarted,
@@ -62,10 +63,12 @@ def printer_for(args: Namespace) -> Printer:
 
 
 class PlainPrinter(Printer):
-    """Prints a line per step, cell and note on stderr, and live numbers at most every ten seconds of the run."""
+    """Prints a line per step, cell and note on stderr, and live numbers at most every ten seconds of the run, a line for
+    each host."""
 
     def __init__(self) -> None:
         self._live_at_s = 0.0
+        self._host_at_s: dict[str, float] = {}
 
     def shown(self, view: RunView, record: Record) -> None:
         if (words := self._words(view, record)) is not None:
@@ -78,8 +81,13 @@ class PlainPrinter(Printer):
             if record.at_s - self._live_at_s < LIVE_EVERY_S:
                 return None
             self._live_at_s = record.at_s
+        elif isinstance(event, HostSampled):
+            if record.at_s - self._host_at_s.get(event.host, self._live_at_s) < LIVE_EVERY_S:
+                return None
+            self._host_at_s[event.host] = record.at_s
         elif isinstance(event, StepStarted):
             self._live_at_s = record.at_s
+            self._host_at_s.clear()
         return line_of(view, record)
 
 
@@ -98,6 +106,8 @@ def line_of(view: RunView, record: Record) -> str | None:
         case WorkloadSampled(sample=sample, prefill=prefill, pass_number=number):
             about = "filling: " if prefill else f"pass {number}: " if number else ""
             return f"  … {cell_count(view)}{about}{sample_line(sample)}"
+        case HostSampled(host=host, load=load):
+            return f"  … {cell_count(view)}{host_line(host, load)}"
         case StepFailed(problem=problem):
             return f"✗ failed: {clean(problem.message)} [{clean(problem.code)}]"
         case CellDone(cell=cell):
@@ -169,7 +179,8 @@ def drawn(view: RunView, at_s: float) -> Group:
     share = fraction(view, at_s)
     times = f"{share * 100:3.0f} %  {cells}  {duration_text(at_s)}"
     bar.add_row(ProgressBar(total=1.0, completed=share), times + ("" if left is None else f", {duration_text(left)} left"))
-    return Group(_line(view.title, "bold"), _line(step_line(view)), bar, _line(_numbers(view), "cyan"))
+    hosts = (_line(host_line(host, load), "cyan") for host, load in sorted(view.hosts.items()))
+    return Group(_line(view.title, "bold"), _line(step_line(view)), bar, _line(_numbers(view), "cyan"), *hosts)
 
 
 def _numbers(view: RunView) -> str:

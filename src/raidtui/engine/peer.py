@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import platform
 import re
+import select
 import signal
 import socket
 import sys
 import threading
 import time
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from typing import Final
 
 import msgspec
@@ -33,7 +35,7 @@ from raidtui.gate import locks
 from raidtui.load.fio.clients import Server
 from raidtui.model.convert import encode
 from raidtui.model.event import RunFinished, RunStarted, StepDone, StepFailed, StepStarted
-from raidtui.model.hosts import LEASE_S, PEER_PROTOCOL, Answer, Order, PeerHello
+from raidtui.model.hosts import LEASE_S, PEER_PROTOCOL, Answer, HostLoad, Order, PeerHello
 from raidtui.model.plan import Plan, Step
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, bug, fail
 from raidtui.model.protocol import MAX_REQUEST_BYTES
@@ -41,6 +43,7 @@ from raidtui.stack import mounts
 from raidtui.stack.action import BoundAction, Outcome
 from raidtui.stack.catalog import bind, builder_modules, require_libraries
 from raidtui.stack.context import Context
+from raidtui.watch.host_load import LoadWatch
 
 PEER_ORDER: Final = Refusal(
     "peer-order",
@@ -96,6 +99,7 @@ def _fio_version() -> str:
 class _Peer:
     def __init__(self, orders: int, out: int) -> None:
         self._out = out
+        self._writing = threading.Lock()
         self._heard_s = time.monotonic()
         self._lines = LineReader(orders, lambda: time.monotonic() - self._heard_s > LEASE_S)
         self._part: _Part | None = None
@@ -120,20 +124,26 @@ class _Peer:
             self._send(Answer("undone", failed=outcome != Exit.DONE, problems=problems))
         return int(outcome)
 
-    def _send(self, message: PeerHello | Answer) -> None:
+    def _send(self, message: PeerHello | Answer | HostLoad) -> None:
         line = encode(message) + b"\n"
-        try:
+        # A write that fails: the orders end as well, then.
+        with self._writing, suppress(OSError):
             while line:
                 line = line[os.write(self._out, line) :]
-        except OSError:
-            return  # the orders end as well, then
+
+    def _send_if_read(self, load: HostLoad) -> None:
+        """Send live numbers, or drop them if the run does not read what was sent: nothing waits for them."""
+        poll = select.poll()
+        poll.register(self._out, select.POLLOUT)
+        if not self._writing.locked() and poll.poll(0):
+            self._send(load)
 
     def _answer(self, order: Order) -> Answer:
         try:
             if order.do == "begin":
                 if self._part is not None or order.plan is None:
                     raise fail(PEER_ORDER, "a run has begun already, or has no plan", exit=Exit.BUG)
-                self._part = _Part(order.run, order.host, order.plan)
+                self._part = _Part(order.run, order.host, order.plan, self._send_if_read)
                 return Answer("done")
             if self._part is None:
                 raise fail(PEER_ORDER, f"{order.do} before the run began", exit=Exit.BUG)
@@ -148,8 +158,8 @@ class _Peer:
 class _Part:
     """The part of a run on this host."""
 
-    def __init__(self, name: str, host: str, plan: Plan) -> None:
-        """Begin it. Raises ProblemError if this host cannot do it."""
+    def __init__(self, name: str, host: str, plan: Plan, say: Callable[[HostLoad], None]) -> None:
+        """Begin it. `say` gets the live numbers, from another thread. Raises ProblemError if this host cannot do it."""
         if os.geteuid() != 0:
             raise fail(inventory.REASONS["not-root"], f"{host} needs root", exit=Exit.REFUSED)
         self._steps = {step.id: step for step in plan.steps}
@@ -175,6 +185,7 @@ class _Part:
         self._made: list[BoundAction] = []
         self._loading = ExitStack()
         self._cores = core_watch()
+        self._say = say
         self.problems: list[Problem] = []
 
     def order(self, order: Order) -> Outcome:
@@ -194,13 +205,15 @@ class _Part:
         return self._listen(step) if order.do == "listen" else self._do(step)
 
     def _listen(self, step: Step) -> Outcome:
-        """Open the target of a cell and start a fio server that loads it."""
+        """Open the target of a cell, start a fio server that loads it, and tell live numbers from now on."""
         self._loading.close()
         self._loading = ExitStack()
         target = self._loading.enter_context(open_target(_target(step), self._context))
         server = Server(self._folder, [device.fd for device in target.devices])
         self._loading.callback(server.end)
         self._cores = core_watch(server.pid)
+        with suppress(OSError):
+            self._loading.callback(LoadWatch([device.name for device in target.devices], self._say).stop)
         return Outcome("done", {"socket": str(server.socket), "sizes_bytes": [one.size_bytes for one in target.devices]},
                        (server.argv,))  # fmt: skip
 

@@ -10,6 +10,7 @@ from raidtui.front.progress import RunView
 from raidtui.model.convert import plain
 from raidtui.model.disk import Look
 from raidtui.model.event import RunFinished, Skipped
+from raidtui.model.hosts import HostLoad
 from raidtui.model.mark import Mark, of_weight
 from raidtui.model.measure import Direction, Sample
 from raidtui.model.plan import Plan
@@ -63,6 +64,25 @@ def sample_line(sample: Sample) -> str:
     if len(parts) == 1:
         return _direction(parts[0][1])
     return " · ".join(f"{name} {_direction(direction)}" for name, direction in parts)
+
+
+def host_line(host: str, load: HostLoad) -> str:
+    """`clients-1: read 12,345 IOPS, 50.6 MB/s; CPU 1.2 of 4 cores; network in 50.6, out 0.1 MB/s`."""
+    parts = [host_rates(load) or "no I/O"]
+    if load.cores_used is not None:
+        parts.append(f"CPU {load.cores_used:.1f} of {plural(load.cores, 'core')}")
+    if load.networks:
+        received, sent = (sum(rates) for rates in zip(*load.networks.values(), strict=True))
+        parts.append(f"network in {mb_s_text(received)}, out {mb_s_text(sent)} MB/s")
+    return f"{clean(host, 40)}: {'; '.join(parts)}"
+
+
+def host_rates(load: HostLoad) -> str:
+    """Return the rates of the devices that a host loads; empty while they are idle."""
+    directions = (("read", load.read_iops, load.read_bytes_per_s), ("write", load.write_iops, load.written_bytes_per_s))
+    return " · ".join(
+        f"{name} {iops_text(iops)} IOPS, {mb_s_text(moved)} MB/s" for name, iops, moved in directions if iops or moved
+    )  # fmt: skip
 
 
 def _direction(direction: Direction) -> str:

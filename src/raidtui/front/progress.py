@@ -11,6 +11,7 @@ from raidtui.model.event import (
     CancelAsked,
     CellDone,
     CellStarted,
+    HostSampled,
     Record,
     RecoverFinished,
     RunFinished,
@@ -22,6 +23,7 @@ from raidtui.model.event import (
     StepStarted,
     WorkloadSampled,
 )
+from raidtui.model.hosts import HostLoad
 from raidtui.model.measure import Sample
 from raidtui.model.plan import Plan
 from raidtui.model.result import Cell
@@ -51,6 +53,8 @@ class RunView(msgspec.Struct, frozen=True):
     cell: CellStarted | None = None
     sample: Sample | None = None
     prefill: bool = False
+    hosts: dict[str, HostLoad] = {}
+    """Latest activity of each host that loads the present step."""
     cells: tuple[Cell, ...] = ()
     skipped: frozenset[str] = frozenset()
     """Ids of cells that turned out not to be needed."""
@@ -90,16 +94,18 @@ def _after(view: RunView, record: Record) -> RunView:
             position = max(view.position, view.positions.get(step, -1))
             return replace(
                 view, step=started, position=position, step_began_s=record.at_s, step_text="", step_fraction=None,
-                step_done=False, sample=None, prefill=False, cell=view.cell if started.cell else None,
+                step_done=False, sample=None, prefill=False, hosts={}, cell=view.cell if started.cell else None,
             )  # fmt: skip
         case StepProgressed(text=text, fraction=fraction):
             return replace(view, step_text=text, step_fraction=fraction)
         case StepDone() | StepFailed():
-            return replace(view, step_done=True, sample=None)
+            return replace(view, step_done=True, sample=None, hosts={})
         case CellStarted() as cell:
             return replace(view, cell=cell)
         case WorkloadSampled(sample=sample, prefill=prefill):
             return replace(view, sample=sample, prefill=prefill)
+        case HostSampled(host=host, load=load):
+            return view if view.step_done else replace(view, hosts={**view.hosts, host: load})
         case CellDone(cell=cell):
             return replace(view, cells=(*view.cells, cell), cell=None, sample=None)
         case Skipped(cells=cells, block=block):

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from raidtui.model.frame import Frame
+from raidtui.model.hosts import HostLoad
 from raidtui.model.measure import Sample
 from raidtui.model.plan import Argv, Created, Plan
 from raidtui.model.problem import Problem
@@ -100,6 +101,13 @@ class FrameTaken(Event, frozen=True, tag="frame"):
     frame: Frame
 
 
+class HostSampled(Event, frozen=True, tag="host-sampled"):
+    """Activity of a host that loads what the storage server exports; a slow host leaves some out."""
+
+    host: str
+    load: HostLoad
+
+
 class CellDone(Event, frozen=True, tag="cell-done"):
     cell: Cell
 
@@ -146,6 +154,7 @@ AnyEvent = (
     | Skipped
     | WorkloadSampled
     | FrameTaken
+    | HostSampled
     | CellDone
     | Noted
     | CancelAsked
@@ -154,7 +163,7 @@ AnyEvent = (
     | RecoverFinished
 )
 
-LIVE = (StepProgressed, WorkloadSampled, FrameTaken)
+LIVE = (StepProgressed, WorkloadSampled, FrameTaken, HostSampled)
 """Events that need not survive a crash: they are written, but not waited for."""
 
 

@@ -14,10 +14,13 @@ from msgspec import Meta
 from raidtui.model.plan import Argv, Plan
 from raidtui.model.problem import Problem
 
-PEER_PROTOCOL: Final = 1
+PEER_PROTOCOL: Final = 2
 LEASE_S: Final = 30.0
 """A peer that hears nothing from its run for so long takes down what it made."""
 ALIVE_EVERY_S: Final = 5.0
+LOAD_EVERY_S: Final = 1.0
+MOST_NAMED: Final = 4
+"""Number of devices and of interfaces that `HostLoad` names: a line of it is at most one page of a pipe."""
 
 
 class PeerHello(msgspec.Struct, frozen=True, tag="peer", tag_field="type"):
@@ -52,7 +55,7 @@ class Order(msgspec.Struct, frozen=True, omit_defaults=True):
     step: str = ""
 
 
-class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True, tag="answer", tag_field="type"):
     """The answer to an order: as `stack.action.Outcome`, or the problems for which it failed."""
 
     result: str = ""
@@ -60,6 +63,26 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     commands: tuple[Argv, ...] = ()
     problems: tuple[Problem, ...] = ()
     failed: bool = False
+
+
+class HostLoad(msgspec.Struct, frozen=True, omit_defaults=True, tag="load", tag_field="type"):
+    """Activity of a host between two samples while it loads the target of a cell. Losing one changes no other."""
+
+    span_s: float
+    """Seconds between the samples."""
+    devices: tuple[str, ...] = ()
+    """Kernel names of the devices that it loads, at most `MOST_NAMED`; the rates are of all of them together."""
+    read_iops: float = 0.0
+    write_iops: float = 0.0
+    read_bytes_per_s: float = 0.0
+    written_bytes_per_s: float = 0.0
+    util_percent: float | None = None
+    """Utilisation of the busiest device."""
+    cores_used: float | None = None
+    """Busy cores, as a sum: 1.5 is one and a half."""
+    cores: int = 0
+    networks: dict[str, tuple[float, float]] = {}
+    """Bytes received and sent a second by the busiest interfaces, at most `MOST_NAMED`."""
 
 
 class HostGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

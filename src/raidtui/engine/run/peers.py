@@ -6,8 +6,10 @@ The transport is an argv, as everywhere: ssh, which becomes root there and bring
 
 from __future__ import annotations
 
+import math
 import os
 import pwd
+import queue
 import re
 import select
 import threading
@@ -30,7 +32,7 @@ from raidtui.load.engine import Loader, Target, TargetDevice
 from raidtui.load.fio.clients import SOCKET
 from raidtui.model.convert import encode
 from raidtui.model.host import HostCores
-from raidtui.model.hosts import ALIVE_EVERY_S, LEASE_S, PEER_PROTOCOL, Answer, Order, PeerHello
+from raidtui.model.hosts import ALIVE_EVERY_S, LEASE_S, LOAD_EVERY_S, PEER_PROTOCOL, Answer, HostLoad, Order, PeerHello
 from raidtui.model.plan import Host, Plan, Step
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.protocol import MAX_MESSAGE_BYTES
@@ -71,8 +73,10 @@ _ANSWER_S: Final = 600.0
 _ADDRESS: Final = re.compile(r"(?!-)[A-Za-z0-9_.@:%\[\]-]{1,200}")
 _SSH: Final = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=10",
                "-o", "ServerAliveCountMax=3")  # fmt: skip
-_MESSAGES: Final = msgspec.json.Decoder(PeerHello)
-_ANSWERS: Final = msgspec.json.Decoder(Answer)
+_LEAST_APART_S: Final = LOAD_EVERY_S / 2
+"""Live numbers of a host that follow each other faster are dropped: it was stuck, and these are old."""
+_GREETING: Final = msgspec.json.Decoder(PeerHello)
+_MESSAGES: Final[msgspec.json.Decoder[Answer | HostLoad]] = msgspec.json.Decoder(Answer | HostLoad)
 
 
 @cache
@@ -95,12 +99,21 @@ def forward_argv(here: Path, there: str) -> tuple[str, ...]:
 class Peer:
     """The connection to one host. Orders may come from one thread at a time."""
 
-    def __init__(self, name: str, argv: Sequence[str], address: str = "HOST") -> None:
-        """Start it, and wait for its hello. `address` is for messages. Raises ProblemError (`host-unreachable`)."""
+    def __init__(
+        self, name: str, argv: Sequence[str], address: str = "HOST", heard: Callable[[HostLoad], None] | None = None
+    ) -> None:
+        """Start it, and wait for its hello. `address` is for messages, `heard` gets live numbers from another thread.
+
+        Raises ProblemError (`host-unreachable`).
+        """
         self.name = name
         self.address = address
         self._noise = bytearray()
         self._writing = threading.Lock()
+        self._heard = heard
+        self._heard_s = 0.0
+        self._answers: queue.Queue[Answer | None] = queue.Queue(1)
+        """The answer to the order that was given; None when no other follows."""
         self.lost = False
         try:
             # ssh needs HOME for its config and keys: root's, whatever started the run.
@@ -118,6 +131,22 @@ class Peer:
         except BaseException:
             self.close()
             raise
+        self._until_s = math.inf  # from now on it may be silent, and `ask` has a limit of its own
+        self._reader = threading.Thread(target=self._read, name=f"peer {name}", daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        """Read what the host says until it ends: answers for `ask`, live numbers for whoever listens."""
+        with suppress(ValueError):  # msgspec's errors are ValueErrors: it is no peer any more
+            while (line := self._next()) is not None:
+                message = _MESSAGES.decode(line)
+                if isinstance(message, Answer):
+                    self._answers.put(message)
+                elif (heard := self._heard) is not None and time.monotonic() - self._heard_s >= _LEAST_APART_S:
+                    self._heard_s = time.monotonic()
+                    with suppress(OSError):  # a journal that cannot be written is found by the run itself
+                        heard(message)
+        self._answers.put(None)
 
     def _greet(self) -> PeerHello:
         while (line := self._next()) is not None:
@@ -126,7 +155,7 @@ class Peer:
                 self._write(code_message(_code(), ("peer",)))
                 continue
             with suppress(msgspec.DecodeError, UnicodeDecodeError):
-                hello = _MESSAGES.decode(line)
+                hello = _GREETING.decode(line)
                 if hello.protocol != PEER_PROTOCOL:
                     break
                 return hello
@@ -177,15 +206,13 @@ class Peer:
         """Give an order and return its outcome. Raises ProblemError: what failed there, or `host-lost`."""
         if self.lost:
             raise self._gone()
-        self._until_s = time.monotonic() + timeout_s
         try:
             self._write(encode(order) + b"\n")
-            line = self._next()
-            if line is None:
-                raise self._gone()
-            answer = _ANSWERS.decode(line)
-        except (OSError, ValueError):  # msgspec's errors are ValueErrors
+            answer = self._answers.get(timeout=timeout_s)
+        except (OSError, ValueError, queue.Empty):
             raise self._gone() from None
+        if answer is None:
+            raise self._gone()
         if answer.failed:
             found = [msgspec.structs.replace(one, message=f"{self.name}: {one.message}") for one in answer.problems]
             error = ProblemError(*(found or [HOST_LOST.problem(f"{self.name} failed without a reason")]))
@@ -200,7 +227,8 @@ class Peer:
                     remedy=HOST_LOST.way_out.replace("HOST", self.address), exit=Exit.LEFT_BEHIND)  # fmt: skip
 
     def close(self) -> None:
-        """End the connection; a peer with a run undoes its part then."""
+        """End the connection; a peer with a run undoes its part then. Nothing is heard of it any more."""
+        self._heard = None
         with suppress(OSError, ValueError):
             assert self._child.stdin is not None
             self._child.stdin.close()
@@ -256,11 +284,16 @@ def _look(ref: str, address: str, argv_of: Callable[[str], Sequence[str]]) -> Ho
 class Peers:
     """All peers of one run."""
 
-    def __init__(self, run: str, folder: Path, plan: Plan, argv_of: Callable[..., Sequence[str]] = ssh_argv) -> None:
+    def __init__(
+        self, run: str, folder: Path, plan: Plan, argv_of: Callable[..., Sequence[str]] = ssh_argv,
+        heard: Callable[[str, HostLoad], None] = lambda host, load: None
+    ) -> None:  # fmt: skip
+        """`heard` gets the live numbers of each host that loads a cell, from a thread for each."""
         self._run = run
         self._folder = folder
         self._plan = plan
         self._argv_of = argv_of
+        self._heard = heard
         self._peers: dict[str, Peer] = {}
         self._stopped = threading.Event()
 
@@ -277,7 +310,8 @@ class Peers:
 
     def _begin(self, host: Host) -> None:
         here, there = self._folder / "work" / f"{host.ref}.sock", f"{RUNS_THERE}/{self._run}/{SOCKET}"
-        peer = Peer(host.ref, self._argv_of(host.address, forward_argv(here, there)), host.address)
+        peer = Peer(host.ref, self._argv_of(host.address, forward_argv(here, there)), host.address,
+                    lambda load: self._heard(host.ref, load))  # fmt: skip
         self._peers[host.ref] = peer
         if (peer.hello.machine_id, peer.hello.boot_id) != (host.machine_id, host.boot_id):
             raise fail(HOST_UNREACHABLE, f"{host.ref} is not the host that the plan was made with, or was restarted",

@@ -32,6 +32,7 @@ from raidtui.model.event import (
     CellStarted,
     DisksAdmitted,
     FrameTaken,
+    HostSampled,
     Noted,
     RunFinished,
     RunStarted,
@@ -206,7 +207,7 @@ class Runner:
             self.sampler.stop()
 
     def _new_peers(self) -> Peers:
-        return Peers(self.folder.name, self.folder, self.plan)
+        return Peers(self.folder.name, self.folder, self.plan, heard=lambda host, load: self._emit(HostSampled(host, load)))
 
     def _new_sampler(self) -> FrameSource:
         threads = Threads(layer.threads for layer in all_layers().values())

@@ -28,8 +28,9 @@ from raidtui.engine.step_args import CellRun, common_args, decode_args
 from raidtui.engine.validity.evidence import caution
 from raidtui.load.catalog import engines
 from raidtui.model.convert import decode
-from raidtui.model.event import DisksAdmitted, RunStarted
+from raidtui.model.event import DisksAdmitted, HostSampled, RunStarted
 from raidtui.model.frame import SECTOR_BYTES, Frame
+from raidtui.model.hosts import HostLoad
 from raidtui.model.plan import Step
 from raidtui.model.problem import Exit, fail
 from raidtui.model.refusals import CANCELLED
@@ -207,7 +208,11 @@ class SimulatedRunner(Runner):
             load |= {name: (now.reads / len(targets), now.writes / len(targets), now) for name in targets}
             self._frames.advance(span_s, load, (now.reads + now.writes) * now.block_bytes if exported else 0.0)
             samples.append(now.sample(number * span_s, span_s))
-            self._sampled(step, samples[-1], 0)
+            # fio's client tells nothing before its end where other hosts load the target.
+            if args.on:
+                self._hosts_sampled(args, now, span_s)
+            else:
+                self._sampled(step, samples[-1], 0)
         self._listen(None)
         series = fold.series()
         summary = workload.summary(runtime_s, pattern.streams)
@@ -224,6 +229,17 @@ class SimulatedRunner(Runner):
         )  # fmt: skip
         slow = f", and the server was made slow: {_SLOW:g} of the usual rate" if self._simulated.slow else ""
         return marked(cell, [SIMULATED.mark(f"the numbers were simulated, not measured{slow}")])
+
+    def _hosts_sampled(self, args: CellRun, now: Rates, span_s: float) -> None:
+        """Journal the activity of the hosts that load a cell; they share the work evenly."""
+        for one in args.on:
+            part = now.scaled(self._noise() / len(args.on))
+            read, written = part.reads * part.block_bytes, part.writes * part.block_bytes
+            load = HostLoad(
+                span_s, tuple(f"nvme{number}n1" for number in range(len(one.refs))), part.reads, part.writes, read, written,
+                now.util_percent, min(float(_CORES), (part.reads + part.writes) / 2e5), _CORES, {"eth1": (read, written)},
+            )  # fmt: skip
+            self._emit(HostSampled(one.host, load))
 
     def _noise(self) -> float:
         return max(0.5, self._random.gauss(1.0, _NOISE))

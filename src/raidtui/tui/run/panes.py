@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from raidtui.front.progress import RunView, fraction, left_s
 from raidtui.model.result import Cell
 from raidtui.results.rates import latency_text, rate, rate_text, unit_of
 from raidtui.tui.run.desk import RunDesk
+from raidtui.tui.run.hosts_pane import total_words
 from raidtui.tui.run.shown_run import Moment, Story
 from raidtui.tui.widgets.chart import Chart, SharedTime
 from raidtui.tui.widgets.chart_picture import Series
@@ -83,6 +84,8 @@ def _numbers(desk: RunDesk, moment: Moment) -> Text:
         line.append(f"result: {clean(desk.saved, 4096)}", "dim")
     elif desk.source in ("opened", "file") and not moment.past:
         line.append("left and right move through the run, [ and ] from cell to cell", "dim")
+    elif moment.view.finished is None and (words := total_words(desk.story, moment)):
+        line.append(words)
     elif moment.view.finished is None and moment.view.plan is not None:
         line.append("nothing is measured at this moment", "dim")
     return line
@@ -284,6 +287,11 @@ class PaneBar(Horizontal):
         for pane, words in self._panes.items():
             yield _Tab(pane, words)
         yield Static(classes="note")
+
+    def offer(self, panes: Collection[str]) -> None:
+        """Show the names of these panes alone."""
+        for tab in self.query(_Tab):
+            tab.display = tab.pane in panes
 
     def mark(self, pane: str, note: str = "") -> None:
         """Show that this pane is the one in view, and a word about it on the right."""

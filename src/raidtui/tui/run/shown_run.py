@@ -17,7 +17,7 @@ from raidtui.model import event as events
 from raidtui.model.event import Record
 from raidtui.model.frame import Frames
 from raidtui.model.problem import Problem
-from raidtui.tui.run.tracks import FrameTrack, SampleTrack
+from raidtui.tui.run.tracks import FrameTrack, HostTrack, SampleTrack
 
 Kind = Literal["step", "note", "warning", "error", "valid", "invalid", "end"]
 MOST_LINES = 20_000
@@ -133,6 +133,7 @@ class Story:
         self.view = RunView(run=run)
         self.samples = SampleTrack()
         self.frames = FrameTrack()
+        self.hosts = HostTrack()
         self.log = StepLog()
         self._cell: events.CellStarted | None = None
         self._marks: list[_Mark] = [_Mark(0.0, self.view, None)]
@@ -194,6 +195,8 @@ class Story:
             self.frames.take(self.view.at_s, record.seq, event.frame)
         elif isinstance(event, events.WorkloadSampled):
             self.samples.take(self.view.at_s, record.seq, event)
+        elif isinstance(event, events.HostSampled):
+            self.hosts.take(self.view.at_s, event.host, event.load)
         elif isinstance(event, events.StepProgressed):
             self._reports.append(_Report(self.view.at_s, record.seq, event))
             if len(self._reports) > MOST_PROGRESS:

@@ -11,6 +11,7 @@ import msgspec
 
 from raidtui.model.event import WorkloadSampled
 from raidtui.model.frame import IDLE, Frame, Frames, Use, use_between
+from raidtui.model.hosts import HostLoad
 from raidtui.model.measure import Sample
 
 T = TypeVar("T")
@@ -151,6 +152,40 @@ def _joined_points(a: Point, b: Point) -> Point | None:
     pairs = list(zip(a.values, b.values, strict=True))
     rates, tails = pairs[: len(_RATES)], pairs[len(_RATES) :]
     return b._replace(span_s=span_s, values=(*(mean(x, y) for x, y in rates), *map(_worst, tails)))
+
+
+MOST_LOADS = 7200
+"""Above that, the oldest quarter of a host's goes."""
+_LATE_S = 5.0
+"""After so long the last word of a host is no longer its present activity."""
+
+
+class HostTrack:
+    """Activity of each host that loads a cell, taken in order."""
+
+    def __init__(self, most: int = MOST_LOADS) -> None:
+        self._most = most
+        self._loads: dict[str, list[tuple[float, HostLoad]]] = {}
+        self.count = 0
+        """Number of loads taken."""
+
+    def take(self, at_s: float, host: str, load: HostLoad) -> None:
+        self.count += 1
+        loads = self._loads.setdefault(host, [])
+        loads.append((at_s, load))
+        if len(loads) > self._most:
+            del loads[: self._most // 4]
+
+    def at(self, host: str, at_s: float) -> HostLoad | None:
+        """Return the activity at a second of the run; None while it tells nothing."""
+        return found[-1] if (found := self.until(host, at_s, 1)) else None
+
+    def until(self, host: str, at_s: float, count: int) -> list[HostLoad]:
+        """Return the latest `count` before a second of the run, oldest first; empty if the newest is long ago."""
+        loads = self._loads.get(host, [])
+        last = bisect_right(loads, at_s, key=lambda one: one[0])
+        late = not last or at_s - loads[last - 1][0] > _LATE_S
+        return [] if late else [load for _, load in loads[max(0, last - count) : last]]
 
 
 MOST_FRAMES = 7200

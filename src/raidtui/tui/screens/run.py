@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 from textual.widget import Widget
@@ -22,13 +22,16 @@ from raidtui.tui.link import complain
 from raidtui.tui.run.desk import RunDesk
 from raidtui.tui.run.device_table import DevicePane
 from raidtui.tui.run.dialogs import ChooseColumns, ChooseRun, Confirm
+from raidtui.tui.run.hosts_pane import HostsPane, hosts_of
+from raidtui.tui.run.keys import BINDINGS, HELP
 from raidtui.tui.run.lines import Lines, LogText, machine_lines
 from raidtui.tui.run.panes import PaneBar, RunCharts, matrix_lines, squares, top_lines
 from raidtui.tui.run.shown_run import Moment
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.widgets.chart import Chart
 
-_PANES = {"charts": "Charts", "devices": "Devices", "cells": "Cells", "steps": "Steps", "machine": "Machine"}
+_PANES = {"charts": "Charts", "devices": "Devices", "hosts": "Hosts", "cells": "Cells", "steps": "Steps",
+          "machine": "Machine"}  # fmt: skip
 _WIDE = 110
 _GATHER_S = 0.1
 """Between two drawings there is at least so much time."""
@@ -40,18 +43,7 @@ class RunScreen(ModeScreen):
     """One run, at its newest moment or at the playhead."""
 
     MODE = "run"
-    HELP = """\
-## Run
-
-Leaving this screen, or raidtui, leaves the run running; coming back attaches again.
-
-Tab shows the next pane, `z` the one in focus alone. Space holds the view while the run goes on; left and right move the
-playhead, home is the run's beginning, end or escape the newest, `[` and `]` the cell before and after. `+` and `-` show
-less or more time.
-
-`x` cancels: it asks once, and everything that was built is taken down. `w` saves the result, which happens by itself when a
-run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
-"""
+    HELP = HELP
 
     CSS = """
     RunScreen #top { height: 3; padding: 0 1; background: $background; }
@@ -68,6 +60,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
     RunScreen #devices { height: 2fr; }
     RunScreen #steps { height: 1fr; }
     RunScreen #cells { height: 2fr; }
+    RunScreen #hosts { height: 3fr; }
     RunScreen #machine { height: 3fr; }
     RunScreen PaneBar { display: none; }
     RunScreen.-one PaneBar { display: block; }
@@ -78,31 +71,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
     RunScreen.-one #left, RunScreen.-one #right { width: 1fr; }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "hold", "Hold", id="run.pause", tooltip="Hold the view, or go on; the run goes on either way"),
-        Binding("tab", "pane(1)", "Pane", id="run.pane", tooltip="The next pane"),
-        Binding("shift+tab", "pane(-1)", "Pane back", id="run.pane_back", tooltip="The pane before", show=False),
-        Binding("z", "alone", "Alone", id="run.maximise", tooltip="The pane in focus alone, or all again"),
-        Binding("o", "columns", "Columns", id="run.columns", tooltip="Choose columns of the device table"),
-        Binding("s", "sort", "Sort", id="run.sort", tooltip="Sort devices by the next column"),
-        Binding("S", "turn_round", "Turn round", id="run.sort_order", tooltip="Smallest or largest first", show=False),
-        Binding("slash", "filter", "Filter", id="run.filter", tooltip="Show only devices with these words"),
-        Binding("a", "every_device", "All", id="run.all", tooltip="Devices outside the cell, too", show=False),
-        Binding("x", "cancel", "Cancel", id="run.cancel", tooltip="End the run and take down what it built"),
-        Binding("r", "recover", "Recover", id="run.recover", tooltip="Undo what an interrupted run left behind"),
-        Binding("w", "save", "Save", id="run.save", tooltip="Save the result"),
-        Binding("l", "runs", "Runs", id="run.list", tooltip="Runs of the server: attach to one, or open one"),
-        Binding("left", "step(-1)", "Back", id="run.back", tooltip="Playhead back", show=False),
-        Binding("right", "step(1)", "Forward", id="run.forward", tooltip="Playhead forward", show=False),
-        Binding("home", "to_begin", "Begin", id="run.begin", tooltip="Playhead to the run's beginning", show=False),
-        Binding("end,escape", "newest", "Newest", id="run.newest", tooltip="Follow the newest", show=False),
-        Binding("left_square_bracket", "cell(-1)", "Cell before", id="run.cell_back", tooltip="Playhead to the cell before",
-                show=False),
-        Binding("right_square_bracket", "cell(1)", "Next cell", id="run.cell_next", tooltip="Playhead to the next cell",
-                show=False),
-        Binding("plus,equals_sign", "zoom(-1)", "Zoom in", id="run.zoom_in", tooltip="Show less time", show=False),
-        Binding("minus", "zoom(1)", "Zoom out", id="run.zoom_out", tooltip="Show more time", show=False),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = BINDINGS
 
     def __init__(self) -> None:
         super().__init__()
@@ -119,6 +88,8 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         self._drawn: dict[str, object] = {}
         """Drawn data, by pane."""
         self._could: tuple[object, ...] = ()
+        self._panes: list[str] = []
+        """Panes that the run has, in order."""
 
     def body(self) -> ComposeResult:
         top = Lines(id="top")
@@ -134,6 +105,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
                     yield Lines(id="steps", classes="pane", tail=True)
                 with Vertical(id="right"):
                     yield Lines(id="cells", classes="pane")
+                    yield HostsPane(id="hosts", classes="pane")
                     yield Lines(id="machine", classes="pane")
 
     def on_mount(self) -> None:
@@ -173,7 +145,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
 
     def _newest_but_samples(self) -> object:
         story = self.desk.story
-        return self.desk.feed_state, self.desk.saved, story, story.view.seq - story.samples.count
+        return self.desk.feed_state, self.desk.saved, story, story.view.seq - story.samples.count - story.hosts.count
 
     def _another(self, desk: RunDesk) -> None:
         self.playhead_s = None
@@ -197,6 +169,8 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
             self._waiting = None
         if not self._in_view or not self.is_mounted:
             return
+        if ("hosts" in self._panes) != bool(hosts_of(self.desk.story)):
+            self._arrange()
         desk, moment = self.desk, self.moment()
         self._drawn_at, self._drawn_to = time.monotonic(), self._newest_but_samples()
         self.query_one("#top", Lines).show(lambda width: top_lines(desk, moment, width))
@@ -207,6 +181,8 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
             self.query_one(RunCharts).take(desk.story, until_s, ended=ended)
         if self._news("devices", (moment.frames.at_s, moment.cell, view.cell, past)):
             self.query_one(DevicePane).take(desk.story.frames, moment)
+        if self._news("hosts", (moment.frames.at_s, desk.story.hosts.count, past)):
+            self.query_one(HostsPane).take(desk.story, moment)
         if self._news("machine", (moment.frames.at_s, moment.cell, past)):
             self.query_one("#machine", Lines).show(lambda width: machine_lines(moment, width))
         if self._news("cells", (view.plan, view.cells, view.cell, view.skipped)):
@@ -237,14 +213,17 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         return self._alone or self.size.width < _WIDE
 
     def _arrange(self) -> None:
-        """Show all panes, or the one alone."""
+        """Show all panes that the run has, or the one alone."""
+        self._panes = [pane for pane in _PANES if pane != "hosts" or hosts_of(self.desk.story)]
+        self._pane = self._pane if self._pane in self._panes else "charts"
         one, here = self._one, self._pane
         self.set_class(one, "-one")
         for pane in _PANES:
-            self.query_one(f"#{pane}").display = not one or pane == here
+            self.query_one(f"#{pane}").display = pane in self._panes and (not one or pane == here)
+        self.query_one(PaneBar).offer(self._panes)
         self.query_one("#below").display = not one or here != "charts"
         self.query_one("#left").display = not one or here in ("devices", "steps")
-        self.query_one("#right").display = not one or here in ("cells", "machine")
+        self.query_one("#right").display = not one or here in ("cells", "hosts", "machine")
         if one:
             self.query_one(PaneBar).mark(here, "z: all panes" if self.size.width >= _WIDE else "tab: next pane")
 
@@ -272,7 +251,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         self.show_pane(event.pane)
 
     def action_pane(self, by: int) -> None:
-        panes = list(_PANES)
+        panes = self._panes
         inside = self.focused is not None and any(node.id in _PANES for node in self.focused.ancestors_with_self)
         step = by if inside else 0
         self.show_pane(panes[(panes.index(self._pane) + step) % len(panes)])
@@ -313,6 +292,14 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         if wanted:
             self._go_to(wanted[0] if by > 0 else wanted[-1])
 
+    def action_host(self, by: int) -> None:
+        """Mark another host; the first press on a small terminal shows the pane."""
+        pane = self.query_one(HostsPane)
+        if pane.display:
+            pane.mark(by)
+        else:
+            self.show_pane("hosts")
+
     def action_zoom(self, way: int) -> None:
         self.query_one(RunCharts).leading.action_zoom(way)
 
@@ -347,6 +334,8 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         desk = self.desk
         if action == "recover":
             return desk.interrupted
+        if action == "host":
+            return bool(hosts_of(desk.story))
         if action == "cancel":
             return True if desk.running and not desk.story.view.cancel_asked else None
         if action == "save":
