@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 _ENDS = ("step-done", "step-failed")
+_CALLS = {"zfs": "lzc_", "cryptsetup": "bd_crypto_"}
+"""Calls of a library by the program that does the same, where a step has no `same_as`."""
+_ERASES = ("blkdiscard", "sgdisk", "wipefs")
+"""Programs for what raidtui erases itself; the fact `erased` names where."""
 Found = tuple[dict[str, bool], list[str]]
 """Outcome of the checks: passed columns and problems."""
 
@@ -44,11 +48,34 @@ def of_journal(events: list[dict[str, Any]]) -> Found:
     plan = next((event["plan"] for event in events if event["kind"] == "run-started"), None)
     if plan is None:
         return {"commands": False}, ["the run did not begin"]
-    executed = {event["step"]: event.get("commands", []) for event in events if event["kind"] in _ENDS}
+    ends = {event["step"]: event for event in events if event["kind"] in _ENDS}
     wrong = [
         f"step {step['id']} ({step['title']}) promised: {' '.join(command)}"
         for step in plan["steps"]
         for command in step.get("commands", [])
-        if command not in executed.get(step["id"], [])
+        if not _was_done(command, ends.get(step["id"], {}))
     ]
     return {"commands": not wrong}, wrong[:3]
+
+
+def _was_done(command: list[str], end: dict[str, Any]) -> bool:
+    """Return True if a step executed this command, or had a library do the same.
+
+    Calls of libraries are among the commands (`lzc_destroy POOL/vol`); the fact `same_as` has commands that do the same.
+    """
+    executed, facts = end.get("commands", []), end.get("facts", {})
+    if command in executed:
+        return True
+    same = facts.get("same_as", [])
+    alike = [same] if same and isinstance(same[0], str) else same
+    if alike:
+        return _without_paths(command) in map(_without_paths, alike)
+    if command[0] in _ERASES:
+        return bool(facts.get("erased"))
+    calls = _CALLS.get(command[0])
+    return calls is not None and any(call[0].startswith(calls) and command[-1] in call for call in executed)
+
+
+def _without_paths(command: list[str]) -> list[str]:
+    """A plan names a device by its link, and a library's call by its node."""
+    return [word for word in command if not word.startswith("/dev/")]

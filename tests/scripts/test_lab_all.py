@@ -72,6 +72,29 @@ def test_whatever_is_wrong_shows_in_its_column(column: str, result: Any, command
     assert not columns[column]
 
 
+@pytest.mark.parametrize(
+    ("promised", "executed", "facts", "kept"),
+    [
+        (["zfs", "create", "p/fs"], ["lzc_create", "p/fs"], {"same_as": ["zfs", "create", "p/fs"]}, True),
+        (["zfs", "create", "p/fs"], ["lzc_create", "p/fs"], {"same_as": ["zfs", "create", "-V", "1", "p/fs"]}, False),
+        (["zfs", "destroy", "p/vol"], ["lzc_destroy", "p/vol"], {}, True),
+        (["zfs", "destroy", "p/vol"], ["lzc_destroy", "q/vol"], {}, False),
+        (["integritysetup", "open", "/dev/md/x", "n"], ["bd_crypto_integrity_open", "/dev/md127", "n"],
+         {"same_as": [["integritysetup", "format"], ["integritysetup", "open", "/dev/md127", "n"]]}, True),
+        (["cryptsetup", "close", "n"], ["bd_crypto_luks_close", "n"], {}, True),
+        (["cryptsetup", "close", "n"], ["bd_crypto_luks_close", "m"], {}, False),
+        (["sgdisk", "--zap-all", "/dev/a"], ["bd_part"], {"erased": ["disk:a"]}, True),
+        (["sgdisk", "--zap-all", "/dev/a"], ["bd_part"], {"erased": []}, False),
+        (["mdadm", "--stop", "/dev/md/x"], ["mdadm", "--stop", "/dev/md/y"], {"erased": ["disk:a"]}, False),
+    ],
+)  # fmt: skip
+def test_what_a_library_did_is_what_was_promised(promised: Any, executed: Any, facts: Any, kept: bool) -> None:
+    plan = {"steps": [{"id": "001", "title": "x", "commands": [promised]}]}
+    end = {"kind": "step-done", "step": "001", "commands": [executed], "facts": facts}
+    columns, _ = checks.of_journal([{"kind": "run-started", "plan": plan}, end])
+    assert columns["commands"] is kept
+
+
 def test_without_a_result_or_a_run_nothing_passes() -> None:
     columns, wrong = checks.looks(checks.of_result(None, "a"), checks.of_journal([]), BLANK)
     assert not any(columns[name] for name in ("built", "read back", "measured", "gone", "commands"))
