@@ -70,6 +70,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     made.run("design", "design", "4x1TB hdd at 9 EUR, 2x1TB nvme at 9 EUR")
     made.run("guide", "guide", "--for", "files", "--survive", "2", "--disks", "6x1TB hdd")
     made.run("plan", *on, "plan", *bound)
+    made.run("plan", *on, "plan", *bound, "--layout", "raid0", "--as", "bash")
     made.run("preview", *on, "preview", *bound)
     made.run("preview", *on, "preview", "quick")
     made.run("problems", *on, "plan", "quick")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -18,7 +19,7 @@ from raidtui.model.convert import plain
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, RoleView, WorkloadView
 from raidtui.model.plan import Argv, Options, Plan, Step
 from raidtui.model.problem import Exit, Problem, Refusal, fail
-from raidtui.model.protocol import PlanRequest
+from raidtui.model.protocol import PlanRequest, Script, ScriptRequest
 from raidtui.model.statistics.judge import few
 from raidtui.model.units import duration_text, size_text
 
@@ -33,6 +34,8 @@ BIND: Final = Refusal(
 def plan_command(args: Namespace) -> int:
     """Print the plan; nothing is touched."""
     request = request_of(args)
+    if args.language is not None:
+        return _print_script(args, request)
     with connect(args) as engine:
         plan = make_plan(engine, request)
     if args.json:
@@ -40,6 +43,18 @@ def plan_command(args: Namespace) -> int:
         return 0
     print_lines(plan_lines(plan))
     print(f"\nTo run it:\n\n  {command_line(plan, args)}")
+    return 0
+
+
+def _print_script(args: Namespace, request: PlanRequest) -> int:
+    """Print one layout as a script that builds it for good."""
+    asked = ScriptRequest(request, args.language, args.name, args.mount or f"/srv/{args.name}")
+    with connect(args) as engine:
+        script: Script = engine.call("script", asked, Script)
+    if args.json:
+        print_json(plain(script))
+    else:
+        sys.stdout.write(script.text)
     return 0
 
 
@@ -122,6 +137,11 @@ def _step_lines(number: int, step: Step) -> Iterator[str]:
 def add_plan_arguments(parser: ArgumentParser) -> None:
     parser.epilog = "The last line is the command that runs the plan, with --erase for every disk that it erases."
     add_scenario_arguments(parser)
+    parser.add_argument("--as", dest="language", choices=("bash", "ansible"),
+                        help="print a script that builds the layout (--layout) for good: for bash, or for the Ansible "
+                             "role linux-system-roles.storage; disks that are not blank are refused")  # fmt: skip
+    parser.add_argument("--name", default="data", help="with --as: name of the array, volume group, pool (default: data)")
+    parser.add_argument("--mount", metavar="PATH", help="with --as: mount point (default: /srv/NAME)")
 
 
 def add_scenario_arguments(parser: ArgumentParser, json_help: str = "print JSON") -> None:

@@ -23,7 +23,7 @@ from raidtui.model.event import Record
 from raidtui.model.fields import docstrings
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Problems
-from raidtui.model.protocol import Checkup, DiskList, Recovered, RunInfo, RunList
+from raidtui.model.protocol import Checkup, DiskList, Recovered, RunInfo, RunList, Script
 from raidtui.model.table import Findings
 from raidtui.results.comparison import Comparison
 from raidtui.results.lines import COLUMNS
@@ -86,7 +86,7 @@ PRINTED: Final = {
     "kinds": Printed("kinds --json: all kinds, or one", (Kinds, Kind), "raidtui.kinds/1"),
     "lab": Printed("lab status --json", (Labs,), "raidtui.labs/1"),
     "lint": Printed("lint --json", (Findings,), "raidtui.findings/1"),
-    "plan": Printed("plan --json", (Plan,)),
+    "plan": Printed("plan --json, and with --as the script", (Plan, Script)),
     "preview": Printed("preview --json", (Preview,), "raidtui.preview/1"),
     "problems": Printed("every command with --json, where it fails", (Problems,), "raidtui.problems/1"),
     "recover": Printed("recover --json", (Recovered,)),

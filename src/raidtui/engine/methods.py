@@ -21,10 +21,12 @@ from raidtui.engine.compose.schema import describe, schema
 from raidtui.engine.disk_list import disk_list, look, recent, watch_disks
 from raidtui.engine.doctor import checkup
 from raidtui.engine.explain import explain
+from raidtui.engine.lasting.script import script_of
 from raidtui.engine.run import launch, runs
 from raidtui.engine.run.launch import follow
 from raidtui.engine.run.runs import PLAN_CHANGED
 from raidtui.engine.server import server
+from raidtui.inventory import by_id
 from raidtui.model.describe import PreviewRequest
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Plan
@@ -41,6 +43,8 @@ from raidtui.model.protocol import (
     RunInfo,
     RunList,
     RunRequest,
+    Script,
+    ScriptRequest,
     Started,
     StartRequest,
 )
@@ -86,6 +90,11 @@ def plan(request: PlanRequest, _: Stopped, token: str = "") -> Plan:
         made, _found = _plan(request, made.token, {**found, **searched})
     looks = {id_: disk.look for id_, disk in searched.items() if disk.look is not None}
     return msgspec.structs.replace(made, looks=looks)
+
+
+def script(request: ScriptRequest, _: Stopped) -> Script:
+    """Return one layout on this server's disks as a script. Nothing is touched."""
+    return script_of(request, look().disks, None if server().simulated else by_id.FOLDER)
 
 
 def start(request: StartRequest, _: Stopped) -> Started:
@@ -173,6 +182,7 @@ METHODS: Final[dict[str, Method]] = {
     "disks": Method(Nothing, lambda _, __: disk_list(look())),
     "watch-disks": Method(Nothing, lambda _, stopped: watch_disks(stopped), lasts=True),
     "plan": Method(PlanRequest, plan),
+    "script": Method(ScriptRequest, script),
     "describe": Method(Nothing, lambda _, __: describe()),
     "preview": Method(PreviewRequest, lambda request, _: preview(request, recent())),
     "start": Method(StartRequest, start, lasts=True),

@@ -70,7 +70,8 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     args: dict[str, Any] = {}
     """The action's arguments. Devices are references (`disk:ID`, `md:NAME`), never paths."""
     commands: tuple[Argv, ...] = ()
-    """Commands to be executed, as far as known in advance: the same argv appear in the journal afterwards."""
+    """Commands to be executed, as far as known in advance; they can be copied. The same argv appear in the journal, with
+    descriptors in place of the targets that are measured or filled."""
     undo: tuple[Argv, ...] = ()
     creates: Created | None = None
     erases: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -83,6 +83,27 @@ class PlanRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: Options = Options()
     hosts: dict[str, tuple[str, ...]] = {}
     """Group → ssh destinations of its hosts, as the storage server reaches them."""
+
+
+class ScriptRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Parameters of `script`: one layout that is to be built for good."""
+
+    plan: PlanRequest
+    language: Literal["bash", "ansible"]
+    name: str = "data"
+    """Name of the array, volume group, pool and filesystem."""
+    mount: str = "/srv/data"
+    """Mount point of a filesystem."""
+
+
+class Script(msgspec.Struct, frozen=True):
+    """Answer to `script`."""
+
+    language: str
+    layout: str
+    text: str
+    disks: dict[str, str]
+    """Paths below /dev/disk/by-id, by disk id."""
 
 
 class StartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -24,7 +24,8 @@ _MODULES: Final = {
     "replay": "replay", "attach": "replay", "plan": "planning",
     "disks": "lists", "doctor": "lists", "runs": "lists", "cancel": "lists", "recover": "lists",
 }  # fmt: skip
-_OF_ONE: Final = (("run_id", "RUN"), ("without", "--without"), ("watch", "--watch"), ("host", "--host"))
+_OF_ONE: Final = (("run_id", "RUN"), ("without", "--without"), ("watch", "--watch"), ("host", "--host"),
+                  ("language", "--as"))  # fmt: skip
 """Arguments that name something of one server."""
 
 

@@ -22,7 +22,6 @@ from raidtui.engine.compose.write_amplification import data_roles, expected
 from raidtui.engine.run.passes import MOST_PASSES, QUICK_PASSES
 from raidtui.engine.step_args import CellRun, Cooldown, Prefill, Recheck
 from raidtui.load.catalog import engines
-from raidtui.load.engine import FIRST_TARGET_FD
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, fingerprint
 from raidtui.model.plan import CellPlan, Names, Options, Phase, Plan, Step, plan_digest
@@ -201,7 +200,6 @@ class _Planner:
             expected(self.nodes[layout], self.scenario.roles, engine.pattern(load.spec)), block.again, load.sweep,
         )  # fmt: skip
         self.cells.append(cell)
-        paths = _paths(target)
         shown = ", ".join(target.paths)
         erased = tuple(d for d in disks if not target.part or d == target.part)
         options: dict[str, Any] = plain(load.spec)
@@ -223,7 +221,7 @@ class _Planner:
             target.refs, load.kind, size_bytes, kind, options, target.on, target.part, target.counted, fill,
             tuple(one.kind for one in node.walk()), reductions(node), given.get("caches", ""), region * target.regions,
         )  # fmt: skip
-        command = engine.command(load.spec, paths, size_bytes=size_bytes, kind=kind)
+        command = engine.command(load.spec, target.paths, size_bytes=size_bytes, kind=kind)
         title, most = f"{cell.id}: measure {shown}{_by(target)}", 1
         writes: int | None = estimate.max_written_bytes
         if self.policy.steady:
@@ -326,17 +324,12 @@ def _fill(whose: str, load: Load, target: PlannedTarget) -> Draft:
     title = f"{whose}fill {size_text(region)} of {', '.join(target.paths)}{_by(target)}"
     written = region * target.regions
     args = Prefill(target.refs, load.kind, size_bytes, kind, plain(load.spec), target.on, region)
-    command = engine.prefill_command(load.spec, _paths(target), size_bytes=size_bytes, kind=kind)
+    command = engine.prefill_command(load.spec, target.paths, size_bytes=size_bytes, kind=kind)
     return Draft("prefill", title, args, (command,), writes_bytes=written, seconds=written / FILL_BYTES_PER_S)
 
 
 def _by(target: PlannedTarget) -> str:
     return f" by {', '.join(one.host for one in target.on)}, a region each" if target.on else ""
-
-
-def _paths(target: PlannedTarget) -> tuple[str, ...]:
-    """The paths under which a workload finds its target."""
-    return tuple(f"/proc/self/fd/{FIRST_TARGET_FD + index}" for index in range(len(target.refs)))
 
 
 def _total(values: Iterator[int | None]) -> int | None:

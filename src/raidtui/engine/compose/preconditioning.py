@@ -12,7 +12,6 @@ from typing import Final
 
 from raidtui.base.text import plural
 from raidtui.engine.step_args import Precondition
-from raidtui.load.engine import FIRST_TARGET_FD
 from raidtui.load.fio import ENGINE as FIO
 from raidtui.load.fio.engine import QUICK_REGION_BYTES
 from raidtui.load.fio.spec import conditioning_lengths, conditioning_spec
@@ -35,7 +34,7 @@ def draft(disks: Sequence[Disk], amount: str, times: float, *, quick: bool) -> D
     share = f"{size_text(QUICK_REGION_BYTES)} of each" if quick else f"{amount} the capacity"
     title = f"Precondition {plural(len(disks), 'disk')}: {share}, 128 KiB sequential writes"
     seconds = max(each[disk.id] / _BYTES_PER_S[bool(disk.rotational)] for disk in disks)
-    commands = tuple(_commands([disk.size_bytes for disk in disks], times, most))
+    commands = tuple(_commands(disks, times, most))
     return Draft("precondition", title, args, commands, writes_bytes=sum(each.values()), seconds=seconds + 1)
 
 
@@ -50,9 +49,10 @@ def words(amount: str, times: float, most_bytes: int | None, *, purged: bool) ->
     return f"preconditioned {amount} sequential (SNIA PTS 2.0.2)"
 
 
-def _commands(sizes: Sequence[int], times: float, most: int | None) -> Iterator[Argv]:
+def _commands(disks: Sequence[Disk], times: float, most: int | None) -> Iterator[Argv]:
+    sizes = [disk.size_bytes for disk in disks]
     for places in by_size(sizes):
-        paths = tuple(f"/proc/self/fd/{FIRST_TARGET_FD + at}" for at in places)
+        paths = tuple(disks[at].path for at in places)
         size_bytes = sizes[places[0]]
         for length in conditioning_lengths(size_bytes, times, most):
             yield FIO.command(conditioning_spec(length), paths, size_bytes=size_bytes)

@@ -19,7 +19,7 @@ from raidtui.engine.compose.sweeps import as_one, by_sweep
 from raidtui.engine.compose.targets import as_run, memory_for
 from raidtui.engine.compose.write_amplification import data_roles, expected
 from raidtui.load.catalog import engines
-from raidtui.load.engine import FIRST_TARGET_FD, Pattern, rehearsal
+from raidtui.load.engine import Pattern, rehearsal
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, WorkloadView
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Argv, Names, TargetKind
@@ -199,7 +199,9 @@ def _workload(name: str, entry: Entry[Load], layouts: Sequence[_Layout], asked: 
             for _, text in cautions.of_workloads(made.piece.shapes, patterns, _sector_bytes(made.piece)):
                 found.setdefault(text, []).append(made.view.name)
     warnings = tuple(f"On {', '.join(names)}: {text}" for text, names in found.items())
-    return workload_view(name, entry, tuple(targets), warnings, quick=asked.quick)
+    # Shown on the first layout: every layout has a target of its own.
+    paths = next((t.paths for made in met if made.planned for t in made.planned.targets), _NO_TARGET)
+    return workload_view(name, entry, tuple(targets), warnings, quick=asked.quick, paths=paths)
 
 
 def _sector_bytes(piece: Piece) -> int | None:
@@ -207,12 +209,15 @@ def _sector_bytes(piece: Piece) -> int | None:
 
 
 _ANY_SIZE_BYTES = 1 << 50
+_NO_TARGET: Final = ("TARGET",)
+"""Stands in a command for the target of a layout that does not exist yet."""
 
 
 def workload_view(
-    name: str, entry: Entry[Load], targets: Sequence[tuple[TargetKind, int]], warnings: tuple[str, ...], *, quick: bool
-) -> WorkloadView:
-    """Return the view of a workload. `targets`: kind and size of all that it will run on."""
+    name: str, entry: Entry[Load], targets: Sequence[tuple[TargetKind, int]], warnings: tuple[str, ...], *, quick: bool,
+    paths: Sequence[str] = _NO_TARGET,
+) -> WorkloadView:  # fmt: skip
+    """Return the view of a workload. `targets`: kind and size of all that it will run on; `paths`: of the one shown."""
     load = entry.value
     if load is None:
         return WorkloadView(name, problems=entry.problems)
@@ -235,6 +240,6 @@ def workload_view(
     if not problems:
         # Where targets differ in size, shares of them stay shares.
         exact = targets[0][1] if len(targets) == 1 else None
-        command = engine.command(spec, (f"/proc/self/fd/{FIRST_TARGET_FD}",), size_bytes=exact, kind=kind)
+        command = engine.command(spec, paths, size_bytes=exact, kind=kind)
         seconds = engine.estimate(spec, size_bytes, kind=kind).seconds
     return WorkloadView(name, engine.describe(spec), problems, warnings, settings, command, seconds)

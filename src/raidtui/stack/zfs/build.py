@@ -91,7 +91,7 @@ def create(context: Context, zpool: ZfsPool) -> Outcome:
         with suppress(ProblemError):
             teardown(context, zpool)
         raise
-    return Outcome("created", pool_facts(made), (argv,))
+    return Outcome("created", pool_facts(made), (*commands.partition_argvs(zpool), argv))
 
 
 def create_volume(context: Context, zpool: ZfsPool) -> Outcome:

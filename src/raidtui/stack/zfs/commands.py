@@ -98,7 +98,18 @@ class ArcLimit(msgspec.Struct, frozen=True):
 
 def part_path(path: str) -> str:
     """The node of the first partition of a device, as the kernel names it."""
+    if path.startswith("/dev/disk/"):
+        return f"{path}-part1"
     return f"{path}p1" if path[-1:].isdigit() else f"{path}1"
+
+
+def partition_argvs(zpool: ZfsPool) -> tuple[Argv, ...]:
+    """Return sgdisk's commands for the partitions that the pool gets (`gpt.write_table`)."""
+    return tuple(
+        ("sgdisk", f"--disk-guid={one.disk_guid}", f"--new=1:{one.start >> 10}K:+{one.length >> 10}K",
+         f"--partition-guid=1:{one.part_guid}", "--typecode=1:bf01", one.path)
+        for one in zpool.devices if one.disk_guid
+    )  # fmt: skip
 
 
 def vdev_words(groups: Sequence[Group]) -> tuple[str | int, ...]:

@@ -129,8 +129,8 @@ def plan(spec: ZpoolSpec, parts: Parts, names: Names, policy: Policy) -> Planned
     words = describe.describe(spec, {name: len(of_input) for name, of_input in parts.items()})
     tables = sum(bool(entry.disk_guid) for entry in zpool.devices)
     title = f"Partition {plural(tables, 'disk')} and create {words}" if tables else f"Create {words}"
-    create = Draft("zpool.create", title, zpool,
-                   (commands.create_argv(zpool, paths),), undo[-1:], created, written, 3.0 + 0.2 * count)  # fmt: skip
+    argvs = (*commands.partition_argvs(zpool), commands.create_argv(zpool, paths))
+    create = Draft("zpool.create", title, zpool, argvs, undo[-1:], created, written, 3.0 + 0.2 * count)  # fmt: skip
     verify = Draft("zpool.verify", "Read pool and properties back", zpool, seconds=1.0)
     teardown = Draft("zpool.destroy", "Destroy the pool and take its labels and partitions off", zpool, undo,
                      writes_bytes=written, seconds=3.0)  # fmt: skip

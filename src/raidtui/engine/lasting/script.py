@@ -1,0 +1,58 @@
+"""One layout of a scenario, on the disks of a server, as a script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.planner import used_roles
+from raidtui.engine.compose.reading import chosen, read_document
+from raidtui.engine.lasting.ansible import playbook
+from raidtui.engine.lasting.bash import bash
+from raidtui.engine.lasting.steps import lasting
+from raidtui.engine.run import runs
+from raidtui.inventory.by_id import by_id_path
+from raidtui.model.disk import Disk
+from raidtui.model.problem import Refusal, fail
+from raidtui.model.protocol import Script, ScriptRequest
+
+SCRIPT_ONE: Final = Refusal(
+    "script-one",
+    "A script builds one layout",
+    "A layout that is built for good takes its disks; the scenario has several layouts.",
+    "Name one: --layout NAME.",
+)
+SCRIPT_MOUNT: Final = Refusal(
+    "script-mount",
+    "Not a mount point",
+    "A mount point is an absolute path of letters, digits and the signs . _ - / without spaces.",
+    "For example: --mount /srv/data",
+)
+_PATH_SIGNS: Final = "/._-"
+
+
+def script_of(request: ScriptRequest, disks: Sequence[Disk], folder: Path | None) -> Script:
+    """Return the script. `folder` has udev's names of the disks, None for a simulated server. Raises ProblemError."""
+    if not request.mount.startswith("/") or not all(sign.isalnum() or sign in _PATH_SIGNS for sign in request.mount):
+        raise fail(SCRIPT_MOUNT, f"{request.mount[:80]!r} is no mount point", place="--mount", remedy=SCRIPT_MOUNT.way_out)
+    asked, document = request.plan, read_document(request.plan.document)
+    layouts, _ = chosen(document.scenario, asked.options)
+    if len(layouts) != 1:
+        raise fail(SCRIPT_ONE, f"a script builds one layout; these are {', '.join(layouts)}", place="--layout",
+                   remedy=SCRIPT_ONE.way_out)  # fmt: skip
+    (layout,) = layouts
+    node = document.scenario.layouts[layout]
+    roles = used_roles(document.scenario, asked.options)
+    said = {role: ids for role, ids in asked.bind.items() if role not in document.scenario.roles or role in roles}
+    bound = bind(roles, said, disks, document.earlier)
+    paths = {disk.id: by_id_path(disk, folder) for found in bound.values() for disk in found}
+    if request.language == "ansible":
+        of_roles = {role: [paths[disk.id] for disk in found] for role, found in bound.items()}
+        return Script("ansible", layout, playbook(node, of_roles, name=request.name, mount=request.mount), paths)
+    made = lasting(node, bound, paths, document.scenario.policy, token=runs.new_token(), name=request.name,
+                   mount=request.mount)  # fmt: skip
+    every = [(role, disk) for role, found in bound.items() for disk in found]
+    scenario = str(document.scenario.given.get("name", ""))
+    return Script("bash", layout, bash(made, scenario=scenario, layout=layout, disks=every, by_id=paths), paths)
