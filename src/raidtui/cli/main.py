@@ -37,6 +37,8 @@ COMMANDS = {
     "import": "convert fio job files and results of other tools to scenarios, results or tables",
     "explain": "explain a problem code and the way out",
     "schema": "list or print the JSON Schemas of files and of what is printed with --json",
+    "completion": "print the completion of commands and options for bash, zsh or fish",
+    "man": "print the manual page",
     "lab": "run a throwaway storage server in a virtual machine",
 }
 
@@ -55,14 +57,14 @@ BROKEN_PIPE_EXIT = 141
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a full disk behind standard output. Writers of raidtui's own files report these errors themselves."""
 
-_DESCRIPTION = """Compose, build, measure and compare Linux storage layouts from a terminal.
+DESCRIPTION = """Compose, build, measure and compare Linux storage layouts from a terminal.
 
 `raidtui` without a command opens the screens. A command does the same for
 scripts:
   raidtui --on root@stor1 plan md-local    what a replay would do there; nothing
                                            is touched
 A server needs only ssh and Python 3.11 or newer: raidtui brings its code along."""
-_EPILOG = """exit codes: 0 done, every cell valid · 1 unexpected error · 2 usage, unreadable
+EPILOG = """exit codes: 0 done, every cell valid · 1 unexpected error · 2 usage, unreadable
 or invalid file, server not reached or its answer unusable · 3 refused, nothing
 was touched · 4 build failed, disks restored · 5 measured, but a cell is
 invalid; or compare --fail-if is met, or lint found something · 6 something is
@@ -120,8 +122,8 @@ def parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="raidtui",
         usage="%(prog)s [-h] [--on PLACE] [--no-color] [-V] [COMMAND ...]",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
+        description=DESCRIPTION,
+        epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         parents=[common],
         allow_abbrev=False,
