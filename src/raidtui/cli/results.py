@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path, PurePath
 from typing import Final
@@ -13,11 +13,13 @@ import msgspec
 
 from raidtui.base.files import is_there
 from raidtui.base.text import clean, named, plural
+from raidtui.cli.about import add_about_arguments, change_result, changes_result, search
 from raidtui.cli.report import show_comparison, show_result, show_table
 from raidtui.cli.screen import connect, console, print_json, table, text
 from raidtui.foreign.documents import read_numbers
 from raidtui.foreign.imported import aligned, extract_of
 from raidtui.foreign.sources import Source
+from raidtui.front.about import NOTHING, About, abouts
 from raidtui.front.files import RUN, check_output, read_bytes, results_folder, table_file
 from raidtui.front.library import MOST_COMPARED, export, found_results, library
 from raidtui.model.convert import plain
@@ -69,6 +71,11 @@ class KeptResult(msgspec.Struct, frozen=True):
     complete: bool
     problem: str
     """Reason why the file cannot be read; empty if it can."""
+    name: str = ""
+    """Name that the operator gave it."""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    pinned: bool = False
 
 
 class KeptResults(msgspec.Struct, frozen=True):
@@ -93,6 +100,7 @@ def add_results_arguments(parser: ArgumentParser) -> None:
                         "workloads, kernel or disks")  # fmt: skip
     _add_search_arguments(parser, "list", _MOST)
     parser.add_argument("--json", action="store_true", help="print all results as JSON")
+    add_about_arguments(parser)
 
 
 def _add_search_arguments(parser: ArgumentParser, verb: str, most: int) -> None:
@@ -112,18 +120,24 @@ def _folder(args: Namespace) -> Path | None:
 
 def results_command(args: Namespace) -> int:
     """Print the results, newest first."""
+    words = " ".join([*args.words, args.find or ""]).strip()
     with library(_folder(args)) as known:
-        found = known.search(" ".join([*args.words, args.find or ""]))
+        if changes_result(args):
+            return change_result(args, known, words)
+        found = search(known, words)
     if args.json:
-        print_json(plain(KeptResults("raidtui.results/1", tuple(map(_kept, found)))))
+        said = abouts()
+        print_json(plain(KeptResults("raidtui.results/1", tuple(_kept(one, said) for one in found))))
         return 0
     _show(args, found if args.all else found[:_MOST], len(found))
     return 0
 
 
-def _kept(one: Known) -> KeptResult:
+def _kept(one: Known, said: Mapping[str, About]) -> KeptResult:
+    about = said.get(one.path.name, NOTHING)
     return KeptResult(str(one.path), one.run, one.scenario, one.title, one.host, one.started, one.cells, one.valid,
-                      one.exit, bool(one.rehearsal), bool(one.complete), one.problem)  # fmt: skip
+                      one.exit, bool(one.rehearsal), bool(one.complete), one.problem,
+                      about.name, about.note, about.tags, about.pinned)  # fmt: skip
 
 
 def _show(args: Namespace, shown: list[Known], count: int) -> None:
@@ -132,12 +146,16 @@ def _show(args: Namespace, shown: list[Known], count: int) -> None:
         none = "No results yet: `raidtui replay SCENARIO` makes one."
         out.print("No result has these words." if args.words or args.find else none)
         return
+    said = abouts()
     listing = table("BEGAN", "SCENARIO", "SERVER", "VALID", "RUN", right=("VALID",), whole=("RUN",))
     for one in shown:
         if one.problem:
             continue
+        about = said.get(one.path.name, NOTHING)
         mark = " (rehearsal)" if one.rehearsal else ""
-        listing.add_row(text(one.started[:16].replace("T", " ")), text(one.scenario + mark), text(one.host),
+        mark += " (pinned)" if about.pinned else ""
+        mark += "".join(f" #{tag}" for tag in about.tags) + (f": {about.note}" if about.note else "")
+        listing.add_row(text(one.started[:16].replace("T", " ")), text((about.name or one.scenario) + mark), text(one.host),
                         f"{one.valid}/{one.cells}", text(one.run))  # fmt: skip
     out.print(listing)
     for one in shown:

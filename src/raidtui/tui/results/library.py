@@ -6,13 +6,14 @@ import asyncio
 import os
 import stat
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from rich.text import Text
 
 from raidtui.base.text import clean
+from raidtui.front.about import NOTHING, About
 from raidtui.front.files import read_bytes, results_folder
 from raidtui.front.library import growing
 from raidtui.model.jsonio import MAX_RESULT_BYTES
@@ -54,13 +55,16 @@ class Entry(NamedTuple):
     """Reason why the file cannot be read."""
     on_server: bool = False
     """True if the server has this run's records."""
+    about: About = NOTHING
+    """What the operator says about the file."""
 
     @property
     def words(self) -> str:
         """Text that searches look through, in lower case."""
         name = self.path.name if self.path else ""
         kind = "rehearsal" if self.rehearsal else ""
-        return " ".join((self.scenario, self.title, self.host, self.started, self.run, self.state, name, kind)).casefold()
+        said = (self.scenario, self.title, self.host, self.started, self.run, self.state, name, kind, self.about.words)
+        return " ".join(said).casefold()
 
 
 _BY_EXIT = {
@@ -168,12 +172,19 @@ def entry_of_run(info: RunInfo, host: str) -> Entry:
     )  # fmt: skip
 
 
-def merge_runs(files: Iterable[Entry], runs: Iterable[Entry]) -> list[Entry]:
-    """Return files and runs, the newest first. A run and its file become one entry."""
+def merge_runs(
+    files: Iterable[Entry], runs: Iterable[Entry], said: Mapping[str, About] | None = None, folder: Path | None = None
+) -> list[Entry]:
+    """Return files and runs, pinned ones first, then the newest. A run and its file become one entry.
+
+    `said` is what the operator says about files of `folder`, by their names.
+    """
     by_run = {entry.run: entry for entry in runs}
     found: list[Entry] = []
     kept: set[str] = set()
     for entry in files:
+        if said and entry.path is not None and entry.path.parent == folder and entry.path.name in said:
+            entry = entry._replace(about=said[entry.path.name])
         run = by_run.get(entry.run) if entry.run else None
         if run is not None:
             kept.add(entry.run)
@@ -181,7 +192,7 @@ def merge_runs(files: Iterable[Entry], runs: Iterable[Entry]) -> list[Entry]:
             entry = entry._replace(on_server=True, planned=run.planned, state=state)
         found.append(entry)
     found += [entry for run, entry in by_run.items() if run not in kept]
-    return sorted(found, key=lambda entry: (entry.started, entry.key), reverse=True)
+    return sorted(found, key=lambda entry: (entry.about.pinned, entry.started, entry.key), reverse=True)
 
 
 def matching(entries: Iterable[Entry], words: str) -> list[Entry]:
@@ -202,6 +213,15 @@ def _cells(entry: Entry) -> str:
     return glyphs().absent if entry.problem else f"{done}/{of}"
 
 
+def _name(entry: Entry) -> str:
+    tags = "".join(f" #{tag}" for tag in entry.about.tags)
+    return clean(f"{'* ' if entry.about.pinned else ''}{entry.about.name or entry.scenario or glyphs().absent}{tags}", 120)
+
+
+def _title(entry: Entry) -> str:
+    return clean(entry.about.note) if entry.about.note else entry.title or entry.problem
+
+
 def _mark(entry: Entry) -> str | Text:
     if entry.rehearsal:
         return Text("rehearsal", "warn")
@@ -211,9 +231,9 @@ def _mark(entry: Entry) -> str | Text:
 
 _FIELDS = {field.column.key: field for field in (
     _Field(Column("scenario", "Scenario", 14, help="Name of the scenario", flexible=True),
-           lambda entry: entry.scenario or glyphs().absent, lambda entry: entry.scenario),
-    _Field(Column("title", "Title", 20, help="Title of the scenario", flexible=True),
-           lambda entry: entry.title or entry.problem, lambda entry: entry.title),
+           _name, lambda entry: entry.about.name or entry.scenario),
+    _Field(Column("title", "Title", 20, help="Title of the scenario, or your note", flexible=True),
+           _title, lambda entry: entry.title),
     _Field(Column("started", "Started (UTC)", 16, help="When the run began"),
            lambda entry: entry.started[:16].replace("T", " "), lambda entry: entry.started),
     _Field(Column("host", "Server", 14, help="Server of the run"),

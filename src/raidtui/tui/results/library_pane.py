@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
 from raidtui.base.text import clean
+from raidtui.front.about import About, abouts, describe
 from raidtui.front.files import results_folder
 from raidtui.front.phrases import sentence
 from raidtui.model.problem import ProblemError
@@ -104,6 +105,8 @@ class LibraryPane(Vertical):
         self.folder: Path | None = None
         """The results folder; None until it was read."""
         self._file_entries = FileEntries()
+        self._said: Mapping[str, About] = {}
+        """What the operator says about files of the results folder."""
         self._files: dict[str, Entry] = {}
         self._runs: list[Entry] = []
         self._marked: dict[str, None] = {}
@@ -178,7 +181,7 @@ class LibraryPane(Vertical):
     def _read_files(self) -> None:
         worker, found, problem = get_current_worker(), [], ""
         try:
-            self.folder = results_folder()
+            self.folder, self._said = results_folder(), abouts()
             for batch in self._file_entries.all(self._app.result_files):
                 found += batch
                 if worker.is_cancelled:
@@ -235,6 +238,13 @@ class LibraryPane(Vertical):
         self.table.cursor_key = entry.key
         return entry
 
+    def say(self, entry: Entry, about: About) -> None:
+        """Keep what the operator says about a file, and show it. Raises ProblemError."""
+        if entry.path is not None:
+            describe(entry.path, about)
+            self._said = abouts()
+            self._show()
+
     def forget(self, entry: Entry) -> None:
         """Remove a deleted file from the list."""
         self._files.pop(entry.key, None)
@@ -242,7 +252,7 @@ class LibraryPane(Vertical):
 
     def _show(self) -> None:
         """Update the list; the table redraws only changed lines."""
-        entries = merge_runs(self._files.values(), self._runs)
+        entries = merge_runs(self._files.values(), self._runs, self._said, self.folder)
         self.entries = {entry.key: entry for entry in entries}
         self._marked = {key: None for key in self._marked if key in self.entries}
         shown = matching(entries, self.search.value)

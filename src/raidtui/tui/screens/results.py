@@ -15,7 +15,7 @@ from textual.containers import Horizontal
 from textual.timer import Timer
 from textual.widgets import ContentSwitcher, Static
 
-from raidtui.base.text import clean, plural
+from raidtui.base.text import clean
 from raidtui.front.files import typed_path
 from raidtui.front.library import export
 from raidtui.front.phrases import sentence
@@ -26,12 +26,11 @@ from raidtui.results.formats import FORMATS
 from raidtui.tui.draft import Draft
 from raidtui.tui.results.compare_view import CompareView
 from raidtui.tui.results.export_dialog import ExportDialog, Target
+from raidtui.tui.results.keeping import Keeping
 from raidtui.tui.results.library import Entry, Opener
 from raidtui.tui.results.library_pane import LibraryPane
 from raidtui.tui.results.pages import commands_text
 from raidtui.tui.results.view import OF_A_CELL, ResultView
-from raidtui.tui.run.dialogs import Confirm
-from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.shared import Seen
 from raidtui.tui.widgets.dialog import AskText
 from raidtui.tui.widgets.live_table import LiveTable
@@ -40,7 +39,7 @@ _PREVIEW_S = 0.2
 """Delay before the entry under the cursor is read, in seconds."""
 
 
-class ResultsScreen(ModeScreen):
+class ResultsScreen(Keeping):
     """A list of runs and results beside the one that is opened, or those that are compared."""
 
     MODE = "results"
@@ -71,8 +70,6 @@ class ResultsScreen(ModeScreen):
         Binding("y", "copy", "Copy", id="results.copy", show=False,
                 tooltip="Copy the path of the file; on the page Commands, the commands"),
         Binding("o", "add_file", "Open file", id="results.file", tooltip="Open a result file by its path", show=False),
-        Binding("d,delete", "delete", "Delete", id="results.delete", show=False,
-                tooltip="Delete a file of the results folder"),
         Binding("r", "reload", "Reload", id="results.reload", tooltip="Read the list anew", show=False),
     ]  # fmt: skip
 
@@ -118,7 +115,7 @@ class ResultsScreen(ModeScreen):
         return self.query_one(CompareView)
 
     @property
-    def _here(self) -> Entry | None:
+    def here(self) -> Entry | None:
         """Entry that keys act on: the opened one if it has the focus, else the one under the cursor."""
         if self.has_class("-opened") and self._opened is not None and not self.has_class("-comparing"):
             return self._opened
@@ -242,7 +239,7 @@ class ResultsScreen(ModeScreen):
 
     @work(exclusive=True, group="open")
     async def _load_many(self, export: bool = False) -> None:
-        entries = self._list.marked or ([self._here] if self._here else [])
+        entries = self._list.marked or ([self.here] if self.here else [])
         if entries and (found := await self._read(entries)) is not None:
             self._compare.show(found)
             self._switch("compare-view", opened=True)
@@ -294,7 +291,7 @@ class ResultsScreen(ModeScreen):
             self.notify(f"written: {clean(Path(path).absolute(), 300)}", markup=False)
 
     def action_timeline(self) -> None:
-        entry = self._here
+        entry = self.here
         if entry is None:
             return
         if entry.state == "running":
@@ -305,9 +302,9 @@ class ResultsScreen(ModeScreen):
             self.raidtui.open_result(entry.path)
 
     def action_use(self) -> None:
-        if self._here is not None:
+        if self.here is not None:
             self._hold_preview()
-            self._use(self._here)
+            self._use(self.here)
 
     @work(exclusive=True, group="open")
     async def _use(self, entry: Entry) -> None:
@@ -315,11 +312,11 @@ class ResultsScreen(ModeScreen):
             return
         result = found[0]
         bind = {role: tuple(disk.id for disk in disks) for role, disks in result.binding.items()}
-        self.raidtui.change_draft(Draft(result.scenario, bind), f"scenario of {entry.scenario or entry.run}")
+        self.raidtui.change_draft(Draft(result.scenario, bind), f"scenario of {entry.scenario or entry.run}", anew=True)
         await self.app.switch_mode("compose")
 
     def action_copy(self) -> None:
-        entry, result = self._here, self._view.result
+        entry, result = self.here, self._view.result
         if entry is None:
             return
         if self.has_class("-opened") and self._view.page == "commands" and result is not None:
@@ -346,27 +343,7 @@ class ResultsScreen(ModeScreen):
             entry = self._list.add(typed_path(text).absolute())
             self._open(entry.key, focus=True)
 
-    def action_delete(self) -> None:
-        entry = self._here
-        if entry is not None and entry.path is not None and self._may_delete(entry):
-            words = f"{entry.scenario or 'It'}, {plural(entry.cells, 'cell')}, began {entry.started[:16].replace('T', ' ')}"
-            asked = f"{words}\n\n{clean(entry.path, 400)}\n\nThis cannot be undone. A run on the server stays there."
-            dialog = Confirm("Delete a result file", asked, yes="Delete", no="Keep")
-            self.app.push_screen(dialog, partial(self._delete, entry))
-
-    def _may_delete(self, entry: Entry) -> bool:
-        """Return True for JSON files directly in the results folder."""
-        path, folder = entry.path, self._list.folder
-        return path is not None and path.parent == folder and path.suffix == ".json"
-
-    def _delete(self, entry: Entry, agreed: bool | None) -> None:
-        if not agreed or entry.path is None:
-            return
-        try:
-            entry.path.unlink()
-        except OSError as error:
-            self._warn(f"{clean(entry.path.name, 60)} was not deleted: {error.strerror or error}")
-            return
+    def gone(self, entry: Entry) -> None:
         self._to_list()
         if self._opened is not None and self._opened.key == entry.key:
             self._opened = None
@@ -392,7 +369,9 @@ class ResultsScreen(ModeScreen):
             return comparing and not (self._compare.shows_pairs or self._compare.shows_sweep)
         if action == "search":
             return not (opened or comparing)
-        here = self._here
+        here = self.here
+        if action in ("about", "pin"):
+            return True if self.may_keep(action, here) and not comparing else None
         if action in ("timeline", "use", "copy", "delete", "compare", "export"):
             if comparing:
                 return action == "export"
@@ -401,7 +380,7 @@ class ResultsScreen(ModeScreen):
             if here is None or (here.problem and action not in ("copy", "delete")):
                 return None
             if action == "delete":
-                return True if self._may_delete(here) else None
+                return True if self.may_keep(action, here) else None
             return None if action == "copy" and here.path is None and not opened else True
         return True
 

@@ -1,0 +1,152 @@
+"""What the operator says about kept results (a name, a note, tags, a pin), and deleted results, which can come back."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from raidtui.base.files import lock_file, private_folder, write_atomic
+from raidtui.base.paths import state_folder
+from raidtui.base.text import clean
+from raidtui.front.files import results_folder
+from raidtui.model.problem import Refusal, fail
+from raidtui.model.refusals import FILE
+
+RESULT_IN_USE: Final = Refusal(
+    "result-in-use",
+    "The result is being written",
+    "A result that another process is writing, or whose run goes on, is not deleted.",
+    "Wait until the run has ended, then delete it.",
+)
+NOT_DELETED: Final = Refusal(
+    "not-deleted",
+    "No such deleted result",
+    "No result that was deleted has this name.",
+    "`raidtui results --deleted` lists the deleted results; they are kept for 30 days.",
+)
+
+_SCHEMA: Final = "raidtui.about-results/1"
+_KEPT_S: Final = 30 * 86400
+_PATIENCE_S: Final = 5.0
+
+
+class About(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the operator says about one result."""
+
+    name: str = ""
+    """Shown in place of the scenario's name."""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    pinned: bool = False
+    """Pinned results come first in lists."""
+
+    @property
+    def words(self) -> str:
+        """Text that searches look through, in lower case."""
+        return " ".join((self.name, self.note, *self.tags, "pinned" if self.pinned else "")).casefold()
+
+
+class _Abouts(msgspec.Struct, frozen=True):
+    schema: str
+    results: dict[str, About]
+    """By the name of the file."""
+
+
+NOTHING: Final = About()
+
+
+def abouts() -> Mapping[str, About]:
+    """Return what is said about results, by the name of their file in the results folder."""
+    with suppress(OSError, msgspec.DecodeError):
+        return msgspec.json.decode(_file().read_bytes(), type=_Abouts).results
+    return {}
+
+
+def describe(path: Path, about: About) -> None:
+    """Say this about a result of the results folder. Raises ProblemError (`file`)."""
+    _check_kept(path)
+    try:
+        with _locked():
+            said = {name: one for name, one in abouts().items() if name != path.name}
+            if about != NOTHING:
+                said[path.name] = about
+            write_atomic(_file(), msgspec.json.encode(_Abouts(_SCHEMA, said)))
+    except OSError as error:
+        raise fail(FILE, f"it cannot be written: {error.strerror or error}", place=str(_file())) from None
+
+
+def may_be_deleted(path: Path) -> bool:
+    """Return True for JSON files directly in the results folder."""
+    return path.parent == results_folder() and path.suffix == ".json"
+
+
+def delete(path: Path) -> Path:
+    """Move a result out of the results folder, and return its new path. Raises ProblemError (`result-in-use`, `file`)."""
+    _check_kept(path)
+    if any(path.parent.glob(f".{path.name}.*.tmp")):
+        raise fail(RESULT_IN_USE, "another process is writing it", place=str(path))
+    try:
+        for old in deleted():
+            if time.time() - old.stat().st_mtime > _KEPT_S:
+                old.unlink(missing_ok=True)
+        there = _deleted_folder() / path.name
+        path.replace(there)
+        os.utime(there)  # the time of the deletion
+    except OSError as error:
+        raise fail(FILE, f"it was not deleted: {error.strerror or error}", place=str(path)) from None
+    return there
+
+
+def bring_back(name: str) -> Path:
+    """Undo the deletion of the newest deleted result with these words in its name. Raises ProblemError (`not-deleted`)."""
+    found = next((path for path in deleted() if name in path.name), None)
+    if found is None:
+        raise fail(NOT_DELETED, f"no deleted result has {clean(name, 80)!r} in its name")
+    back = results_folder() / found.name
+    if back.exists():
+        raise fail(FILE, "there is a result of this name again", place=str(back))
+    try:
+        found.replace(back)
+    except OSError as error:
+        raise fail(FILE, f"it cannot be brought back: {error.strerror or error}", place=str(found)) from None
+    return back
+
+
+def deleted() -> list[Path]:
+    """Return the deleted results, the latest deleted first."""
+    found = []
+    for path in _deleted_folder().glob("*.json"):
+        with suppress(OSError):
+            found.append((path.stat().st_mtime, path))
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+def _check_kept(path: Path) -> None:
+    if not may_be_deleted(path):
+        raise fail(FILE, "it is not a result in the results folder", place=str(path))
+
+
+def _file() -> Path:
+    return state_folder() / "about-results.json"
+
+
+def _deleted_folder() -> Path:
+    return private_folder(state_folder() / "deleted-results")
+
+
+@contextmanager
+def _locked() -> Iterator[None]:
+    """Keep other processes from changing what is said meanwhile. Raises OSError."""
+    fd = os.open(state_folder() / "about-results.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if not lock_file(fd, _PATIENCE_S):
+            raise TimeoutError("another process keeps it locked")
+        yield
+    finally:
+        os.close(fd)
