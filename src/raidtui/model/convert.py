@@ -44,7 +44,7 @@ def decode(type_: type[T], value: Any, place: str = "$", document: str = "scenar
     except msgspec.ValidationError as error:
         message, where = _split_place(str(error))
         found = hints.explain_form(type_, value, message, where)
-        message, remedy = found or (message, _way_out(type_, message, where))
+        message, remedy = found or (hints.in_words(message), _way_out(type_, message, where))
         remedy = remedy or f"`raidtui schema {document}` prints what may stand there."
         raise fail(SCHEMA, message, place=place + where, remedy=remedy) from None
 

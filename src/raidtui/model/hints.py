@@ -109,6 +109,31 @@ def _words_of(type_: types.Type) -> Iterable[Any]:
 _NOT_MET = re.compile(r"(a key: )?Expected `str` matching regex (['\"].*)", re.DOTALL)
 
 
+_KINDS: Final = {
+    "int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "array": "a list",
+    "object": "an object of options", "null": "nothing", "bytes": "text",
+}  # fmt: skip
+"""JSON types as msgspec names them, in words."""
+_EXPECTED = re.compile(r"(?P<key>a key: )?Expected `(?P<wanted>[a-z |]+)`(?P<limit> [^,]*)?(?:, got `(?P<given>[a-z]+)`)?")
+_LIMITS = ((">= ", "at least "), ("<= ", "at most "), ("> ", "more than "), ("< ", "less than "))
+
+
+def in_words(message: str) -> str:
+    """Return a message of msgspec about a wrong type, a limit or a missing option in the words of a person."""
+    if missing := re.fullmatch(r"Object missing required field `(.*)`", message):
+        return f"the option {missing[1]!r} is required"
+    found = _EXPECTED.fullmatch(message)
+    if found is None:
+        return message
+    wanted = " or ".join(_KINDS.get(one, one) for one in found["wanted"].split(" | ") if one != "null") or "nothing"
+    limit = found["limit"] or ""
+    for sign, words in _LIMITS:
+        limit = limit.replace(sign, words)
+    what = "a key here" if found["key"] else "this"
+    given = f", not {_KINDS.get(found['given'], found['given'])}" if found["given"] else ""
+    return f"{what} has to be {wanted}{limit}{given}"
+
+
 def explain_form(type_: type, value: Any, message: str, where: str) -> tuple[str, str] | None:
     """Return message and remedy for a text of `value` at `where` that lacks the required form; None for other messages."""
     match = _NOT_MET.fullmatch(message)
