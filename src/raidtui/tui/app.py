@@ -14,6 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from raidtui.base.paths import config_folder
+from raidtui.base.text import clean
 from raidtui.tui.settings import Config, choose, few_colours, read_config, read_themes, shipped_theme
 from raidtui.tui.shared import SCREENS, SharedApp
 
@@ -34,7 +35,7 @@ def _screen(mode: str) -> Screen[Any]:
 
 
 def _commands() -> type[Provider]:
-    from raidtui.tui.key_help import Everything
+    from raidtui.tui.palette import Everything
 
     return Everything
 
@@ -59,6 +60,8 @@ class RaidtuiApp(SharedApp):
         Binding("question_mark", "cheat_sheet", "Keys", id="app.keys", tooltip="Every key", show=False),
         Binding("ctrl+r", "reconnect", "Reconnect", id="app.reconnect", tooltip="Try the connection again now", show=False),
         Binding("q", "leave", "Quit", id="app.quit", tooltip="Leave raidtui; a run goes on", show=False),
+        Binding("ctrl+l", "redraw", "Draw again", id="app.redraw", show=False,
+                tooltip="Draw the screen again, where another program wrote over it"),
     ]  # fmt: skip
 
     def __init__(
@@ -74,15 +77,16 @@ class RaidtuiApp(SharedApp):
         super().__init__(connect, place=place, on=on, first=first, ask=ask, ansi_color=ansi_color)
         self._folder = folder or config_folder()
         self._config = Config()
-        self._notices: list[str] = []
         self._themes_read = False
         self._drawn = False
         """True once the first frame is there."""
+        self._leaving = False
+        """True while the question about unsaved changes is open."""
         self._begin = begin
 
     def on_load(self) -> None:
         self._config, wrong = read_config(self._folder)
-        self._notices = [wrong] if wrong else []
+        self.notices += wrong
         # Before anything is styled: a theme that is set later has everything styled again.
         if (first := shipped_theme(self._config.theme, self._folder)) is not None:
             self.register_theme(first)
@@ -108,20 +112,31 @@ class RaidtuiApp(SharedApp):
         self.link.start()
         if not self._themes_read:
             self._read_themes()
-        for notice in self._notices:
-            self.notify(notice, severity="warning", timeout=15, markup=False)
+        if self._config.keys:
+            from raidtui.tui.key_check import wrong_keys
+
+            self.notices += wrong_keys(self._config.keys)
+        if self._config.theme not in ("", self.theme):
+            known = ", ".join(sorted(self.available_themes))
+            self.notices.append(f"config.toml: there is no theme {clean(self._config.theme, 60)!r}; there are {known}")
+        if self.notices:
+            words = "\n".join([*self.notices, "(? shows this again)"])
+            self.notify(words, title="Settings", severity="warning", timeout=60, markup=False)
         if self._begin is not None:
             self._begin(self)
+        else:
+            self.drafts.offer()
 
     def _read_themes(self) -> list[Theme]:
         themes, unread = read_themes(self._folder)
         for theme in themes:
             self.register_theme(theme)
-        self._notices += [unread] if unread else []
+        self.notices += [unread] if unread else []
         self._themes_read = True
         return themes
 
     def on_unmount(self) -> None:
+        self.drafts.write()
         self.desk.close()
         self.link.close()
 
@@ -136,8 +151,25 @@ class RaidtuiApp(SharedApp):
 
         self.push_screen(CheatSheet(self.screen))
 
+    async def action_quit(self) -> None:
+        """Textual's ctrl+q, which works in dialogs too, asks as q does."""
+        self.action_leave()
+
     def action_leave(self) -> None:
         """End, after asking about unsaved changes of the draft."""
         from raidtui.tui.compose.files import confirm_unsaved
+        from raidtui.tui.screens.base import ModeScreen
 
-        confirm_unsaved(self, "Quit", lambda: self.exit(0))
+        for screen in self.screen_stack:
+            if isinstance(screen, ModeScreen):
+                screen.take_pending()
+        if not self._leaving:
+            self._leaving = self.history.unsaved
+            confirm_unsaved(self, "Quit", self._leave, self._stay)
+
+    def _leave(self) -> None:
+        self.drafts.forget()
+        self.exit(0)
+
+    def _stay(self) -> None:
+        self._leaving = False

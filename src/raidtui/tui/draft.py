@@ -134,6 +134,8 @@ class History:
         self.draft = draft
         self.saved = draft
         """Draft as last saved to a file or read from one."""
+        self.lineage = 0
+        """Number of times that the draft was replaced by another one, not edited: undone, done again, begun anew."""
 
     @property
     def unsaved(self) -> bool:
@@ -147,13 +149,17 @@ class History:
     def can_redo(self) -> bool:
         return bool(self._future)
 
-    def change(self, draft: Draft, what: str) -> bool:
-        """Record the next draft; `what` names the change, as in `undo: add raid5`. Return False if nothing changed."""
+    def change(self, draft: Draft, what: str, *, anew: bool = False) -> bool:
+        """Record the next draft; `what` names the change, as in `undo: add raid5`. Return False if nothing changed.
+
+        `anew` is True for a draft that is no edit of the one before.
+        """
         if _same(draft, self.draft):
             return False
         self._past = [*self._past[-MAX_UNDO + 1 :], (what, self.draft)]
         self._future = []
         self.draft = draft
+        self.lineage += anew
         return True
 
     def undo(self) -> str | None:
@@ -169,4 +175,5 @@ class History:
         what, draft = source.pop()
         target.append((what, self.draft))
         self.draft = draft
+        self.lineage += 1
         return what

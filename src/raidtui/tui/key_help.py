@@ -1,20 +1,20 @@
-"""Help for keys and commands: the list of all keys that work here, and the command palette of the screen."""
+"""Help for keys: the list of all keys that work here."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar, cast
 
 from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.containers import VerticalScroll
-from textual.dom import DOMNode
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
+
+from raidtui.tui.shared import SharedApp
 
 
 class CheatSheet(ModalScreen[None]):
@@ -26,6 +26,7 @@ class CheatSheet(ModalScreen[None]):
         width: 90%; max-width: 110; height: auto; max-height: 90%; padding: 1 2; background: $surface;
         border: round $primary; border-title-color: $primary;
     }
+    CheatSheet .notices { margin: 0 0 1 0; color: $text-warning; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark", "dismiss", "Close", id="sheet.close", tooltip="Close this sheet"),
@@ -39,6 +40,8 @@ class CheatSheet(ModalScreen[None]):
         with VerticalScroll() as sheet:
             sheet.border_title = "Keys"
             sheet.border_subtitle = "the table keys of config.toml changes them, by id"
+            if notices := cast(SharedApp, self.app).notices:
+                yield Static(Text("\n".join(f"! {notice}" for notice in notices), "bold"), classes="notices")
             yield Static(_table(self._of))
 
 
@@ -75,36 +78,3 @@ def _name(node: Any) -> str:
     if node is node.app:
         return "Everywhere"
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).capitalize()
-
-
-class Everything(Provider):
-    """Commands of the present screen, searched by a part of their words."""
-
-    async def discover(self) -> Hits:
-        for words, tooltip, action in self._actions():
-            yield DiscoveryHit(words, self._runner(action), help=tooltip)
-
-    async def search(self, query: str) -> Hits:
-        matcher = self.matcher(query)
-        for words, tooltip, action in self._actions():
-            score = max(matcher.match(words), matcher.match(tooltip))
-            if score > 0:
-                yield Hit(score, matcher.highlight(words), self._runner(action), help=tooltip)
-
-    def _actions(self) -> Iterator[tuple[str, str, tuple[str, DOMNode]]]:
-        """Yield description, tooltip, and (action, the node that it is run on)."""
-        seen = set()
-        for active in self.screen.active_bindings.values():
-            binding = active.binding
-            if binding.system or not active.enabled or not binding.tooltip or binding.action in seen:
-                continue
-            seen.add(binding.action)
-            yield binding.description or binding.tooltip, binding.tooltip, (binding.action, active.node)
-
-    def _runner(self, action: tuple[str, DOMNode]) -> Callable[[], Awaitable[None]]:
-        words, node = action
-
-        async def run() -> None:
-            await self.app.run_action(words, node)
-
-        return run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -28,15 +29,48 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Keys by binding id: `"run.pause" = "p,space"`. `raidtui`'s `?` sheet lists the ids."""
 
 
-def read_config(folder: Path) -> tuple[Config, str]:
-    """Return the settings, and the error of the file (empty if it has none)."""
+def read_config(folder: Path) -> tuple[Config, tuple[str, ...]]:
+    """Return the settings, and a sentence for each line or setting of the file that was ignored."""
     path = folder / "config.toml"
     try:
-        return msgspec.convert(_toml(path), Config), ""
+        with path.open("rb") as file:
+            text = file.read(_MAX_BYTES).decode()
     except FileNotFoundError:
-        return Config(), ""
-    except (OSError, ValueError, msgspec.ValidationError) as error:
-        return Config(), f"{clean(path, 200)} was ignored: {clean(error, 300)}"
+        return Config(), ()
+    except (OSError, ValueError) as error:
+        return Config(), (f"{clean(path, 200)} was ignored: {clean(error, 300)}",)
+    values, wrong = _readable_lines(text)
+    given: dict[str, str | dict[str, str]] = {}
+    for name, value in values.items():
+        if name == "theme" and isinstance(value, str):
+            given[name] = value
+        elif name == "keys" and isinstance(value, dict):
+            given[name] = {key: keys for key, keys in value.items() if isinstance(keys, str)}
+            wrong += [f"keys: {key!r} was ignored: a text of keys belongs there" for key in value if key not in given[name]]
+        else:
+            why = {"theme": "it has to be a text", "keys": "it has to be a table"}.get(name, "there is no such setting")
+            wrong.append(f"{name!r} was ignored: {why}")
+    return msgspec.convert(given, Config), tuple(f"config.toml: {clean(sentence, 300)}" for sentence in wrong)
+
+
+_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
+
+
+def _readable_lines(text: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the content of a TOML text without the lines that cannot be read, and a sentence for each of those."""
+    lines = text.split("\n")
+    wrong: list[str] = []
+    while True:
+        try:
+            return tomllib.loads("\n".join(lines)), wrong
+        except tomllib.TOMLDecodeError as error:
+            place = _AT_LINE.search(str(error))
+            last = max((number for number, line in enumerate(lines) if line.strip()), default=0)
+            number = min(int(place[1]) - 1, last) if place and place[1] else last
+            if not lines[number].strip():
+                return {}, [*wrong, f"the file was ignored: {error}"]
+            wrong.append(f"line {number + 1} was ignored: {lines[number].strip()[:80]}")
+            lines[number] = ""
 
 
 DEFAULT = "raidtui-dark"

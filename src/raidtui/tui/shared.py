@@ -9,15 +9,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from textual.app import App
+from textual import events
 from textual.message import Message
 from textual.signal import Signal
 
 from raidtui.base.text import clean
 from raidtui.tui.draft import Draft, History
+from raidtui.tui.draft_keeper import DraftKeeper
+from raidtui.tui.key_queue import KeyQueue
 from raidtui.tui.link import Link, LinkState, complain
+from raidtui.tui.terminal import ShownLines, SparingDriver
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from raidtui.client.engine_client import EngineClient
     from raidtui.model.protocol import DiskList
     from raidtui.tui.run.desk import RunDesk
@@ -82,7 +87,7 @@ class DisksSeen(Message):
     disks: DiskList
 
 
-class SharedApp(App[int]):
+class SharedApp(KeyQueue):
     """The part of the application that screens use. `app.py` adds the screens, so imports go one way."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (160, "-very-wide")]  # noqa: RUF012
@@ -96,6 +101,7 @@ class SharedApp(App[int]):
 
         `first` is a connection that is open already. `ask` opens one that may ask for a password on a plain terminal.
         """
+        self.shown_lines = ShownLines()
         super().__init__(ansi_color=ansi_color)
         self.place = place
         self.on_words = ["--on", on] if on else []
@@ -117,6 +123,9 @@ class SharedApp(App[int]):
         self.now: Callable[[], float] = time.monotonic
         self.history = History()
         self.draft_changed: Signal[Draft] = Signal(self, "draft")
+        self.drafts = DraftKeeper(self)
+        self.notices: list[str] = []
+        """What is wrong with the operator's settings."""
         self.result_files: list[Path] = []
         """Result files named on the command line, beside those in the results folder."""
         self._ask = ask
@@ -126,6 +135,20 @@ class SharedApp(App[int]):
         if self.is_running:
             self.post_message(message)
 
+    # The terminal.
+
+    def get_driver_class(self) -> type[Driver]:
+        usual = super().get_driver_class()
+        return SparingDriver if usual is SparingDriver.__base__ else usual
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.shown_lines.forget()
+
+    def action_redraw(self) -> None:
+        """Send every line again, where another program wrote to the terminal."""
+        self.shown_lines.forget()
+        self.screen.refresh()
+
     # The connection and the disks.
 
     def on_link_changed(self, message: LinkChanged) -> None:
@@ -134,6 +157,11 @@ class SharedApp(App[int]):
         self.desk.link_changed(message.state)
 
     def on_disks_seen(self, message: DisksSeen) -> None:
+        if self.disks is not None:
+            from raidtui.tui.disks.hotplug import changes  # the first list does without it
+
+            for words, alarming in changes(self.disks, message.disks, self.draft.bind):
+                self.notify(words, severity="warning" if alarming else "information", timeout=10, markup=False)
         self.disks = message.disks
         self.disks_seen = of_disks(message.disks, self.now(), self.disks_seen)
         self.disks_changed.publish(message.disks)
@@ -204,10 +232,15 @@ class SharedApp(App[int]):
     def draft(self) -> Draft:
         return self.history.draft
 
-    def change_draft(self, draft: Draft, what: str) -> None:
-        """Replace the current draft; `what` names the change for undo."""
-        if self.history.change(draft, what):
-            self.draft_changed.publish(draft)
+    def change_draft(self, draft: Draft, what: str, *, anew: bool = False) -> None:
+        """Replace the current draft; `what` names the change for undo. `anew`: by one that is no edit of it."""
+        if self.history.change(draft, what, anew=anew):
+            self.tell_draft()
+
+    def tell_draft(self) -> None:
+        """The draft was changed or saved: keep it, and tell the screens."""
+        self.drafts.changed()
+        self.draft_changed.publish(self.draft)
 
     def undo(self) -> None:
         self._stepped("undone", self.history.undo())
@@ -218,4 +251,4 @@ class SharedApp(App[int]):
     def _stepped(self, verb: str, what: str | None) -> None:
         if what is not None:
             self.notify(f"{verb}: {clean(what)}", timeout=2, markup=False)
-            self.draft_changed.publish(self.draft)
+            self.tell_draft()

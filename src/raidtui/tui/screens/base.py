@@ -350,6 +350,9 @@ class ModeScreen(Screen[None], KeptLines):
     def staleness_changed(self) -> None:
         """Called when the list became too old, or fresh again."""
 
+    def take_pending(self) -> None:
+        """Take what is being typed into the draft; called before the application is left."""
+
     def fit(self) -> None:
         """Set the classes for the terminal's size before anything is styled; Textual does so only afterwards."""
         app, size = self.raidtui, self.app.size

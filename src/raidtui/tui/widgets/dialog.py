@@ -9,10 +9,12 @@ from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
+
+from raidtui.base.text import clean_lines
 
 Answer = TypeVar("Answer")
 
@@ -84,6 +86,34 @@ class Dialog(ModalScreen[Answer]):
     def _pressed_no(self, event: Button.Pressed) -> None:
         event.stop()
         self.action_leave()
+
+
+class Told(Dialog[bool]):
+    """A text to be read."""
+
+    HELP = """\
+## A text
+
+**up** and **down** scroll it, enter or escape closes it.
+"""
+    DEFAULT_CSS = """
+    Told VerticalScroll { height: auto; max-height: 20; }
+    Told #no { display: none; }
+    """
+
+    def __init__(self, title_words: str, words: str) -> None:
+        super().__init__(title_words, yes="Close", hint="enter or esc: close")
+        self._words = words
+
+    def questions(self) -> ComposeResult:
+        with VerticalScroll(can_focus=False):
+            yield Static(Text(clean_lines(self._words, 4000)))
+
+    def on_mount(self) -> None:
+        self.query_one("#yes").focus()
+
+    def agree(self) -> None:
+        self.dismiss(True)
 
 
 class Offer(NamedTuple):

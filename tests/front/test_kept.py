@@ -1,0 +1,39 @@
+"""Kept scenarios and unsaved drafts on this machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from raidtui.front.kept import UnsavedDraft, discard, keep, kept_path, kept_scenarios, left_drafts, read_kept
+
+DOCUMENT = {"schema": "raidtui.scenario/1", "name": "one"}
+
+
+@pytest.fixture(autouse=True)
+def _state(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+
+def test_a_kept_scenario_is_found_with_its_disks():
+    keep(kept_path("a name/../x"), DOCUMENT, {"data": ("S1", "S2")})
+    (found,) = kept_scenarios()
+    assert found.name == "a-name-..-x"
+    assert found.scenario.bind == {"data": ("S1", "S2")}
+    assert read_kept(b'{"schema": "raidtui.scenario/1"}') is None
+
+
+def test_a_draft_is_left_only_when_its_process_ended():
+    mine = UnsavedDraft()
+    mine.keep(DOCUMENT, {})
+    assert left_drafts() == []
+    words = "from raidtui.front.kept import UnsavedDraft; UnsavedDraft().keep({'name': 'two'}, {})"
+    subprocess.run([sys.executable, "-c", words], check=True)
+    (left,) = left_drafts()
+    assert left.scenario.document == {"name": "two"}
+    discard(left.path)
+    mine.forget()
+    assert left_drafts() == []
+    assert not list(left.path.parent.iterdir())
