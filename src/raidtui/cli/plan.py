@@ -232,7 +232,7 @@ def _layout_lines(layout: LayoutView) -> Iterator[str]:
         words = f": {clean(layout.may_fail_words)}" if layout.may_fail_words else ""
         yield f"  May fail  {plural(layout.may_fail, 'disk')}{words}"
     if layout.write_penalty is not None:
-        yield f"  Writes    {layout.write_penalty:g} to disks for one small random one"
+        yield f"  Writes    {layout.write_penalty:g} reads and writes of disks for one small random write"
     if layout.stripe_bytes is not None:
         yield f"  Stripe    {size_text(layout.stripe_bytes)}"
     if (ceiling := layout.ceiling) is not None:

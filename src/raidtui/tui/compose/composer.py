@@ -26,6 +26,7 @@ from raidtui.tui.compose.drawing import short
 from raidtui.tui.compose.edit import Change
 from raidtui.tui.compose.editor import Editor
 from raidtui.tui.compose.form import Form, FormRow, form
+from raidtui.tui.compose.fresh import Judged, Verdicts
 from raidtui.tui.compose.lists import FormList, LineList, ValueGiven, outline_line
 from raidtui.tui.compose.outline import Line, outline
 from raidtui.tui.compose.preview import PreviewPane, Shown
@@ -77,6 +78,7 @@ class Composer(ModeScreen):
     #compose-panes > #preview { width: 7fr; }
     Composer.-narrow #compose-panes > .pane { display: none; width: 1fr; }
     Composer.-narrow #compose-panes > .-here { display: block; }
+    Composer PreviewPane.-old Static, Composer PreviewPane.-old LineList { text-style: dim; }
     Composer.-tall Editor { height: 16; }
     Composer.-tall Editor > VerticalScroll { max-height: 7; }
     """
@@ -84,7 +86,11 @@ class Composer(ModeScreen):
     def __init__(self) -> None:
         super().__init__()
         self.kinds: Kinds | None = None
+        self.verdicts = Verdicts()
         self.preview: Preview | None = None
+        """What may be shown of the engine's answers for the draft."""
+        self.checking = True
+        """True while that is not the answer to this very draft."""
         self.lost: tuple[Problem, ...] = ()
         """Problems that prevented a newer preview."""
         self.pending: Draft | None = None
@@ -99,7 +105,7 @@ class Composer(ModeScreen):
         """Number of wanted previews so far; detects stale answers."""
         self._keys: tuple[object, ...] = ()
         self._asked_of: tuple[Disk, ...] = ()
-        """Disks of the last preview request that a change of disks caused."""
+        """Disks that verdicts are about."""
 
     def body(self) -> ComposeResult:
         with Horizontal(id="compose-panes"):
@@ -113,6 +119,7 @@ class Composer(ModeScreen):
 
     def on_mount(self) -> None:
         app = self.raidtui
+        self._asked_of = lasting(app.disks.disks) if app.disks else ()
         app.draft_changed.subscribe(self, lambda _: self._draft_changed())
         app.disks_changed.subscribe(self, self._disks_changed)
         app.link_changed.subscribe(self, lambda _: self._ask_kinds())
@@ -124,6 +131,11 @@ class Composer(ModeScreen):
     @property
     def seen(self) -> Seen | None:
         return self.raidtui.disks_seen
+
+    def take_pending(self) -> None:
+        if self.pending is not None:
+            self.raidtui.change_draft(self.pending, "type a value")
+            self.pending = None
 
     @property
     def working(self) -> Draft:
@@ -170,7 +182,8 @@ class Composer(ModeScreen):
             self.previewing = False
 
     async def _take_preview(self, asked: int) -> None:
-        request = PreviewRequest(json.dumps(self.working.document, ensure_ascii=False), dict(self.working.bind))
+        draft, disks = self.working, self._asked_of
+        request = PreviewRequest(json.dumps(draft.document, ensure_ascii=False), dict(draft.bind))
         try:
             found = await self.raidtui.link.call("preview", plain(request), Preview)
         except ProblemError as error:
@@ -178,7 +191,8 @@ class Composer(ModeScreen):
                 self._not_answered(error.problems)
         else:
             if asked == self._wanted:
-                self.preview, self.lost = found, ()
+                self.lost = ()
+                self.verdicts.take(Judged(found, draft, disks, self.raidtui.history.lineage))
                 self.show_all()
 
     def _not_answered(self, problems: tuple[Problem, ...]) -> None:
@@ -200,10 +214,17 @@ class Composer(ModeScreen):
         # An answer may arrive before the panes exist or while they are removed.
         if len(self.query("#outline, #form, #stack")) < 3:
             return
+        self._look_up()
         self._show_outline()
         self._show_form()
         self._show_preview()
         self._refresh_keys()
+
+    def _look_up(self) -> None:
+        """Find what the engine said of the draft as it is now."""
+        self.preview, fresh = self.verdicts.of(self.working, self._asked_of, self.raidtui.history.lineage)
+        self.checking = not fresh
+        self.query_one("#preview").set_class(self.checking, "-old")
 
     def _refresh_keys(self) -> None:
         history, line = self.raidtui.history, self.line
@@ -221,18 +242,28 @@ class Composer(ModeScreen):
         if self.here not in paths:
             self.here = max(paths, key=lambda path: (shared_steps(path, self.here), -len(path)))
         with listed.prevent(OptionList.OptionHighlighted):
-            listed.show(paths, [outline_line(line, width) for line in self._lines])
+            listed.show(paths, [outline_line(line, width, old=self.checking) for line in self._lines])
             listed.go(self.here)
         pane = self.query_one("#outline-pane")
         unsaved = " · not saved" if self.raidtui.history.unsaved else ""
-        pane.border_title = Content(f"Scenario{unsaved}")
+        pane.border_title = Content(f"Scenario{unsaved}{self._age_words()}")
         pane.border_subtitle = self._pane_hint("outline")
 
+    def _age_words(self) -> str:
+        """Return what is said of verdicts that are not of this very draft."""
+        if not self.checking or self._is_empty():
+            return ""
+        return " · not checked" if self.lost else " · checking…"
+
+    def _is_empty(self) -> bool:
+        return not any(self.working.document.get(section) for section in ("roles", "layouts", "workloads"))
+
     def _show_form(self) -> None:
+        self._look_up()
         made = self.form
         pane, listed = self.query_one("#form-pane"), self.query_one("#form", FormList)
         pane.border_title = Content(made.title)
-        listed.show_form(made)
+        listed.show_form(made, old=self.checking)
         self._show_option()
         pane.border_subtitle = self._pane_hint("form", self._figures_hint())
 
@@ -240,9 +271,9 @@ class Composer(ModeScreen):
         self.query_one(Editor).show(self.query_one("#form", FormList).row, self._role_notes())
 
     def _show_preview(self) -> None:
-        document = self.working.document
-        nothing = not any(document.get(section) for section in ("roles", "layouts", "workloads"))
-        shown = Shown(self.preview, self.here, self.disks, document, self.working.bind, self.lost, nothing)
+        nothing = self._is_empty()
+        shown = Shown(self.preview, self.here, self.disks, self.working.document, self.working.bind, self.lost, nothing,
+                      self._age_words())  # fmt: skip
         self.query_one("#first").display = nothing
         self.query_one("#outline").set_class(nothing, "-short")
         self.query_one(PreviewPane).show(shown)
@@ -335,11 +366,11 @@ class Composer(ModeScreen):
         self.query_one("#form", FormList).go_to(place)
         self.focus_pane("form" if self.form.rows else "outline")
 
-    def take(self, change: Change) -> None:
-        """Apply a change to the draft, and move the cursor to it."""
+    def take(self, change: Change, *, anew: bool = False) -> None:
+        """Apply a change to the draft, and move the cursor to it. `anew`: the new draft is no edit of the one before."""
         self.pending = None
         self.here = change.path
-        self.raidtui.change_draft(change.draft, change.what)
+        self.raidtui.change_draft(change.draft, change.what, anew=anew)
         self.show_all()
 
     def _name_error(self, row: FormRow, name: str) -> str:
@@ -348,7 +379,7 @@ class Composer(ModeScreen):
     @on(Editor.Typed)
     def _typed(self, message: Editor.Typed) -> None:
         self.pending = edit.set_value(self.raidtui.draft, message.row.path, message.value).draft
-        self._show_form()
+        self.show_all()
         self._request_preview()
 
     @on(ValueGiven)

@@ -197,7 +197,7 @@ def figures(view: LayoutView, width: int) -> list[Content]:
     facts = {
         "usable": _usable(view),
         "may fail": _may_fail(view),
-        "write penalty": None if penalty is None else Content(f"{penalty:g} × device writes for one small random write"),
+        "write penalty": None if penalty is None else Content(f"{penalty:g} reads and writes of disks for one small write"),
         "full stripe": None if stripe is None else Content(size_text(stripe)),
         "ceiling": Content(_ceiling(view.ceiling)) if view.ceiling else None,
     }
@@ -205,14 +205,14 @@ def figures(view: LayoutView, width: int) -> list[Content]:
 
 
 def short(view: LayoutView) -> str:
-    """Return a layout's figures for a border: `5.2 TiB · 1 may fail · 4× writes`."""
+    """Return a layout's figures for a border: `5.2 TiB · 1 may fail · 4 I/O a write`."""
     parts = []
     if view.size_bytes is not None:
         parts.append(size_text(view.size_bytes))
     if view.may_fail is not None:
         parts.append(f"{view.may_fail} may fail")
     if view.write_penalty is not None:
-        parts.append(f"{view.write_penalty:g}× writes")
+        parts.append(f"{view.write_penalty:g} I/O a write")
     if view.problems:
         parts.append(plural(len(view.problems), "problem"))
     elif view.warnings:
@@ -246,8 +246,22 @@ def overview(preview: Preview, width: int) -> list[Content]:
     return lines
 
 
-def command_lines(commands: Sequence[Argv], width: int) -> list[Content]:
-    quoted = ([clean(shlex.quote(word), 300) for word in argv] for argv in commands)
+_SETTINGS_OF_LVM: Final = "--config"
+"""Option of every command of LVM that keeps it from asking daemons and from writing backups."""
+
+
+def readable(argv: Argv) -> Argv:
+    """Return a command without LVM's settings, which are the same in all of them."""
+    tool = argv[0].rpartition("/")[2] if argv else ""
+    if tool[:2] not in ("lv", "vg", "pv") or _SETTINGS_OF_LVM not in argv:
+        return argv
+    place = argv.index(_SETTINGS_OF_LVM)
+    return (*argv[:place], *argv[place + 2 :])
+
+
+def command_lines(commands: Sequence[Argv], width: int, *, exact: bool = False) -> list[Content]:
+    shown = commands if exact else [readable(argv) for argv in commands]
+    quoted = ([clean(shlex.quote(word), 300) for word in argv] for argv in shown)
     return [Content(line) for words in quoted for line in _wrapped(words, width)]
 
 
@@ -297,7 +311,7 @@ def _hanging(label: Content, value: Content, width: int) -> list[Content]:
     return [label + first, *(Content(" " * label.cell_length) + line for line in more)]
 
 
-_COLUMNS = (("usable", 9), ("may fail", 9), ("of raw", 7), ("writes", 7))
+_COLUMNS = (("usable", 9), ("may fail", 9), ("of raw", 7), ("I/O a write", 11))
 """Titles and widths without the blank before each, the most important first."""
 _MARK_WIDTH = 5
 """Width of a layout's count of problems or warnings: `  ✗ 9`."""
@@ -326,7 +340,7 @@ def _figures(view: LayoutView) -> dict[str, str]:
         "usable": size_text(view.size_bytes) if view.size_bytes is not None else "–",
         "may fail": str(view.may_fail) if view.may_fail is not None else "–",
         "of raw": share,
-        "writes": f"{view.write_penalty:g} ×" if view.write_penalty is not None else "–",
+        "I/O a write": f"{view.write_penalty:g}" if view.write_penalty is not None else "–",
     }
 
 

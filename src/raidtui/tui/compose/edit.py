@@ -23,6 +23,7 @@ from raidtui.tui.compose.document import (
     rekey,
     shift,
 )
+from raidtui.tui.compose.usual import LAYERS
 from raidtui.tui.draft import Draft, without_disks, without_role, wrong_role_name
 
 BELOW: Final = object()
@@ -240,8 +241,10 @@ class KindOffer(NamedTuple):
 
 
 def layer_offers(kinds: Kinds, fits: Callable[[Kind], bool] = lambda kind: True) -> list[KindOffer]:
-    """Return every fitting layer; a layer with a required choice (`level`) once for each value (`raid5`)."""
-    return [offer for kind in kinds.layers if fits(kind) for offer in _offers(kind)]
+    """Return every fitting layer, the most used first; one with a required choice (`level`) once for each value."""
+    found = [offer for kind in kinds.layers if fits(kind) for offer in _offers(kind)]
+    place = {key: number for number, key in enumerate(LAYERS)}
+    return sorted(found, key=lambda offer: place.get((offer.kind.kind, offer.words), len(place)))
 
 
 def load_offers(kinds: Kinds) -> list[Preset | KindOffer]:

@@ -143,8 +143,8 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
         """Show an option; text being typed is kept. `roles` maps each existing role to its note."""
         same = row is not None and self.row is not None and (row.path, row.renames) == (self.row.path, self.row.renames)
         typing = same and self.typing
-        if self.typing and not same:
-            self.take_text()
+        if self.typing and not same and not self.take_text() and self.row is not None:
+            self.notify(f"{clean(self.row.field.name)} was not changed", timeout=3, markup=False)
         self._roles = roles
         if not typing:
             self.row = row
@@ -212,10 +212,10 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         self._show_title()
-        if event.widget is self.query_one("#typed") and not self.take_text() and self.row is not None:
-            self.notify(f"{clean(self.row.field.name)} was not changed", timeout=3, markup=False)
-            self._show_text(self.row)
-            self.post_message(self.Abandoned())
+        typed = self.query_one("#typed", Input)
+        if event.widget is typed and not self.take_text() and self.row is not None:
+            self.app.bell()
+            typed.focus()  # the text stays to be mended; escape leaves it
 
     @on(OptionList.OptionSelected, "#choices")
     def _chosen(self, event: OptionList.OptionSelected) -> None:

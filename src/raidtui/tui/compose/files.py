@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from raidtui.base.files import write_atomic
-from raidtui.base.text import clean
+from raidtui.base.text import clean, plural
 from raidtui.front.files import document, results_folder, shipped, typed_path
+from raidtui.front.kept import KeptScenario, keep, kept_path, kept_scenarios, read_kept
 from raidtui.front.phrases import sentence
 from raidtui.model import refusals
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES, read_json
@@ -36,6 +37,9 @@ class Beginning(NamedTuple):
 def beginnings() -> Iterator[Beginning]:
     """Yield an empty scenario, the shipped scenarios, and saved results, the newest first."""
     yield Beginning("empty", "no roles, no layouts, no workloads")
+    with suppress(OSError):
+        for kept in kept_scenarios():
+            yield Beginning(kept.name, f"library · {kept.when} · {_bound(kept.scenario)}", str(kept.path))
     for name, path in shipped():
         yield Beginning(name, f"shipped · {_title(path)}", str(path))
     results = []
@@ -53,6 +57,8 @@ def read(name: str) -> Draft:
     if not name:
         return EMPTY
     data = document(name).encode()
+    if (kept := read_kept(data)) is not None:
+        return Draft(_checked(kept.document, name), kept.bind)
     value = read_json(data, max_bytes=MAX_RESULT_BYTES)
     found = _mapping(value)
     if found.get("schema") == RESULT_SCHEMA:
@@ -117,51 +123,95 @@ def _line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def _bound(kept: KeptScenario) -> str:
+    return plural(sum(map(len, kept.bind.values())), "disk")
+
+
 Then = Callable[[], object]
 
 
-def save(app: SharedApp, then: Then = lambda: None) -> None:
-    """Ask for a file name and write the draft's scenario; `then` is called after a successful write."""
+def keep_in_library(app: SharedApp) -> None:
+    """Ask for a name and keep the scenario with the disks of its roles, to begin from it again."""
+    draft, name = app.draft, clean(app.draft.document.get("name") or "scenario", 60)
+
+    def named(wanted: str | None) -> None:
+        if not wanted:
+            return
+        path = kept_path(wanted)
+        if path.exists():
+            entries = [Entry("keep the old one", "nothing is written"), Entry("replace it")]
+            question = Pick(f"the library has {clean(path.stem, 60)} already", entries)
+            app.push_screen(question, lambda taken: _keep(app, path, draft) if taken == 1 else None)
+        else:
+            _keep(app, path, draft)
+
+    asked = "Name in the library. Its roles keep their disks; n begins from it again."
+    app.push_screen(AskText("Keep in the library", asked, value=name, yes="Keep"), named)
+
+
+def _keep(app: SharedApp, path: Path, draft: Draft) -> None:
+    try:
+        keep(path, draft.document, draft.bind)
+    except OSError as error:
+        app.notify(f"it cannot be kept: {error.strerror or error}", severity="error", timeout=12, markup=False)
+        return
+    app.history.saved = draft
+    app.tell_draft()
+    app.notify(f"kept as {clean(path.stem, 60)}: n begins from it", timeout=4, markup=False)
+
+
+def save(app: SharedApp, then: Then = lambda: None, otherwise: Then = lambda: None) -> None:
+    """Ask for a file name and write the draft's scenario; `then` is called after a successful write, else `otherwise`."""
     suggested = clean(app.draft.document.get("name") or "scenario", 60)
 
     def named(path: str | None) -> None:
         if not path:
+            otherwise()
             return
         if typed_path(path).exists():
             entries = [Entry("keep the file", "nothing is written"), Entry("replace it")]
             question = Pick(f"{clean(Path(path).name, 60)} exists already", entries)
-            app.push_screen(question, lambda taken: _write(app, path, then) if taken == 1 else None)
+            app.push_screen(question, lambda taken: replaced(path, taken))
         else:
-            _write(app, path, then)
+            _write(app, path, then, otherwise)
+
+    def replaced(path: str, taken: int | None) -> None:
+        if taken == 1:
+            _write(app, path, then, otherwise)
+        else:
+            otherwise()
 
     where = f"File name. Without a folder it is saved in {clean(Path.cwd(), 300)}."
     app.push_screen(AskText("Save the scenario", where, value=f"{suggested}.json", check=wrong_target, yes="Save"), named)
 
 
-def confirm_unsaved(app: SharedApp, what: str, then: Then) -> None:
-    """Call `then` once the draft may be replaced; ask first if it has unsaved changes."""
+def confirm_unsaved(app: SharedApp, what: str, then: Then, otherwise: Then = lambda: None) -> None:
+    """Call `then` once the draft may be replaced; ask first if it has unsaved changes. `otherwise`: it stays."""
     if not app.history.unsaved:
         then()
         return
 
     def answered(taken: int | None) -> None:
         if taken == 0:
-            save(app, then)
+            save(app, then, otherwise)
         elif taken == 1:
             then()
+        else:
+            otherwise()
 
     entries = [Entry("save it first"), Entry("discard it", "the changes are lost"), Entry("cancel")]
     app.push_screen(Pick(what, entries, asked="The scenario has unsaved changes."), answered)
 
 
-def _write(app: SharedApp, path: str, then: Then) -> None:
+def _write(app: SharedApp, path: str, then: Then, otherwise: Then) -> None:
     draft = app.draft
     try:
         write(path, draft.document)
     except ProblemError as error:
         app.notify(sentence(error.problems[0]), severity="error", timeout=12, markup=False)
+        otherwise()
         return
     app.history.saved = draft
-    app.draft_changed.publish(draft)
+    app.tell_draft()
     app.notify(f"saved as {clean(path, 200)}", timeout=4, markup=False)
     then()

@@ -28,6 +28,8 @@ def as_text(field: Field, value: Any) -> str:
         return ""
     if field.sweep and isinstance(value, list):
         return ", ".join(as_text(_single(field), one) for one in value) + ("," if len(value) == 1 else "")
+    if _by_words(field) and isinstance(value, Mapping) and (words := _named_words(value)):
+        return words
     if field.many or field.type in ("list", "object"):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, bool):
@@ -42,6 +44,8 @@ def parse(field: Field, text: str) -> Any:
         return MISSING
     if field.sweep and "," in text:
         return _values(field, text)
+    if _by_words(field) and text[:1] not in "[{" and "=" in text:
+        return _by_name(text)
     if field.many or field.type in ("list", "object"):
         return _json(text)
     if field.type == "devices":
@@ -51,7 +55,7 @@ def parse(field: Field, text: str) -> Any:
     if field.type in ("integer", "number"):
         return _number(field, text)
     if field.type in _UNITS:
-        text = re.sub(r"\s+", "", text)
+        text = _with_unit(field, re.sub(r"\s+", "", text))
         (VirtualExtent if field.type == "extent" and field.most else _UNITS[field.type])(text)
         return text
     if field.type == "choice" and text not in field.choices:
@@ -61,12 +65,47 @@ def parse(field: Field, text: str) -> Any:
     return text
 
 
+def _with_unit(field: Field, text: str) -> str:
+    """Return a size with its unit in full: `4k` is 4KiB, as in fio and in ZFS."""
+    short = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgtp])(ib)?", text, re.IGNORECASE) if field.type != "duration" else None
+    return f"{short[1]}{short[2].upper()}iB" if short else text
+
+
+def _by_words(field: Field) -> bool:
+    """Return True for values by name that can be written as `name=value`: properties of ZFS."""
+    return field.many and field.type not in ("list", "object", "devices")
+
+
+def _by_name(text: str) -> dict[str, Any]:
+    """Return `compression=lz4 copies=2` as values by name. Raises ValueError with a message for the user."""
+    found: dict[str, Any] = {}
+    for word in text.replace(",", " ").split():
+        name, sign, value = word.partition("=")
+        if not name or not sign or not value:
+            raise ValueError(f"{word}: a name, =, and a value, such as compression=lz4")
+        if name in found:
+            raise ValueError(f"{name} is there twice")
+        found[name] = int(value) if re.fullmatch(r"0|[1-9]\d{0,15}", value) else value
+    return found
+
+
+def _named_words(value: Mapping[str, Any]) -> str:
+    """Return values by name as `_by_name` reads them; empty if it would read others."""
+    words = " ".join(f"{name}={one}" for name, one in value.items())
+    try:
+        return words if json.dumps(_by_name(words)) == json.dumps(value) else ""
+    except ValueError:
+        return ""
+
+
 def input_hint(field: Field) -> str:
     """Return a short hint of allowed input: `a size, such as 64KiB or 1MiB`."""
     parts = []
     if field.type in ("integer", "number"):
         kind = "a whole number" if field.type == "integer" else "a number"
         parts.append(f"{kind}{_limits(field)}" + (f" {field.unit}" if field.unit else ""))
+    elif _by_words(field):
+        parts.append("name=value with blanks between, or JSON")
     elif field.many or field.type in ("list", "object"):
         parts.append("JSON")
     elif field.type == "text":
@@ -157,6 +196,8 @@ class FormRow(NamedTuple):
     renames: bool = False
     """The name of the entry at `path`, not an option of it."""
     wrong: str = ""
+    surely: bool = False
+    """True if the error was found here, by a rule of the option alone: it does not wait for the engine."""
 
     @property
     def refused(self) -> str:
@@ -272,8 +313,28 @@ def _with_errors(rows: tuple[FormRow, ...], document: Mapping[str, Any], preview
         found = [clean(problem.message) for problem in own if not row.heading and not row.renames]
         missing = row.field.required and row.value is MISSING and not row.heading
         refused = clean(row.setting.refused) if row.setting and row.value is not MISSING else ""
-        wrong = found[0] if found else refused or ("a value is required" if missing and not row.refused else "")
-        yield row._replace(wrong=wrong)
+        own_rule = "a value is required" if missing and not row.refused else _own_rule(row, document)
+        wrong = found[0] if found else own_rule or refused
+        yield row._replace(wrong=wrong, surely=bool(own_rule))
+
+
+def _own_rule(row: FormRow, document: Mapping[str, Any]) -> str:
+    """Return what is wrong with a value by the rules of its option alone; empty if nothing is."""
+    field, value = row.field, row.value
+    if row.heading or row.renames or value is MISSING:
+        return ""
+    if field.type == "devices":
+        known = at(document, ("roles",), {})
+        named = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
+        unknown = next((one for one in named if one.removeprefix("@") not in known), "")
+        return f"there is no role {clean(unknown)}" if unknown else ""
+    if isinstance(value, list | Mapping) and not field.sweep:
+        return ""
+    try:
+        parse(field, as_text(field, value))
+    except ValueError as error:
+        return clean(error, 200)
+    return ""
 
 
 _SECTION_HELP: Final = {

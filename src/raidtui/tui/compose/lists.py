@@ -29,7 +29,6 @@ DIM = "dim"
 ACCENT = "$primary"
 OFF = "dim italic"
 
-
 _ASCII = str.maketrans("│├└╭╮╰╯─┬┴✗○●…–×", "|++++++-++!o*~-x")
 
 
@@ -137,45 +136,44 @@ class LineList(OptionList):
             self.highlighted = self.keys.index(key) if key in self.keys else min(otherwise, len(self.keys) - 1)
 
 
-def outline_line(line: Line, width: int) -> Content:
-    """Return one outline line of `width` cells: branch, name, and a note or an error."""
-    branch = line.branch
+def outline_line(line: Line, width: int, *, old: bool = False) -> Content:
+    """Return one outline line of `width` cells: branch, name, and a note or an error. An `old` error is dim."""
+    branch, bad = line.branch, DIM if old else BAD
     if line.what in ("section", "policy"):
         head = Content.styled(line.words, f"bold {ACCENT}")
     elif line.what == "scenario":
         head = Content.styled(cut(line.words, width), "bold")
     elif line.what == "disk":
         room = max(8, width - cell_len(branch) - cell_len(line.wrong or line.note[:9]) - 4)
-        head = Content.assemble((branch, DIM), (cut_front(line.words, room), BAD if line.wrong else ""))
+        head = Content.assemble((branch, DIM), (cut_front(line.words, room), bad if line.wrong else ""))
     else:
         head = Content.assemble((branch, DIM), cut(line.words, max(8, width - cell_len(branch))))
-    note = Content.styled(f"✗ {line.wrong}", BAD) if line.wrong else Content.styled(line.note, DIM)
+    note = Content.styled(f"✗ {line.wrong}", bad) if line.wrong else Content.styled(line.note, DIM)
     room = width - head.cell_length - 2
     if room < 4 or not note.cell_length:
-        return fill(head + Content.styled(" ✗", BAD), width) if line.wrong else fill(head, width)
+        return fill(head + Content.styled(" ✗", bad), width) if line.wrong else fill(head, width)
     return fill(head + "  " + shorten(note, room), width)
 
 
-def form_line(row: FormRow, names: int, width: int) -> Content:
-    """Return one form line: error mark, option name in `names` cells, value, and the value's reason."""
-    mark = Content.styled("✗", BAD) if row.wrong else Content(" ")
+def form_line(row: FormRow, names: int, width: int, *, old: bool = False) -> Content:
+    """Return one form line: error mark, option name in `names` cells, value, and its reason. `old` errors are dim."""
+    bad = DIM if old and not row.surely else BAD
+    mark = Content.styled("✗", bad) if row.wrong else Content(" ")
     name = cut("  " * row.depth + clean(row.field.name, 60), names).ljust(names)
     if row.heading:
-        return fill(Content.assemble(mark, " ", (name, "" if not row.wrong else BAD)), width)
+        return fill(Content.assemble(mark, " ", (name, "" if not row.wrong else bad)), width)
     if row.refused:
         said = cut(f"refused: {clean(row.refused)}", max(0, width - names - 3))
         return fill(Content.assemble(mark, " ", (name, OFF), " ", (said, OFF)), width)
     given = row.value is not MISSING
     room = max(6, width - names - 3)
-    value = row.shown or "–"
     note = row.wrong or ("" if given else _why(row))
-    style = "bold" if given else DIM
-    shown = Content.styled(cut(value, room), style)
+    shown = Content.styled(cut(row.shown or "–", room), "bold" if given else DIM)
     left = room - shown.cell_length - 2
-    tail = Content.styled(cut(note, left), BAD if row.wrong else DIM) if left > 5 else Content("")
+    tail = Content.styled(cut(note, left), bad if row.wrong else DIM) if left > 5 else Content("")
     gap = max(2, 16 - shown.cell_length) if left > 24 else 2
     tail = shorten(tail, room - shown.cell_length - gap)
-    return fill(Content.assemble(mark, " ", (name, BAD if row.wrong else ""), " ", shown, " " * gap, tail), width)
+    return fill(Content.assemble(mark, " ", (name, bad if row.wrong else ""), " ", shown, " " * gap, tail), width)
 
 
 def names_width(rows: Sequence[FormRow], width: int) -> int:
@@ -262,14 +260,15 @@ Options that Linux would refuse here are greyed, with the reason.
         number = self.highlighted
         return self._rows[number] if number is not None and number < len(self._rows) else None
 
-    def show_form(self, form: Form) -> None:
+    def show_form(self, form: Form, *, old: bool = False) -> None:
+        """Show a form; `old` if its verdicts are of an earlier draft."""
         another = bool(form.rows) and (not self._rows or self._rows[0].path != form.rows[0].path)
         self._rows = form.rows
         width = max(24, self.line_width or 70)
         names = names_width(form.rows, width)
         keys = [(row.path, row.renames) for row in form.rows]
         with self.prevent(OptionList.OptionHighlighted):
-            self.show(keys, [form_line(row, names, width) for row in form.rows])
+            self.show(keys, [form_line(row, names, width, old=old) for row in form.rows])
             if another:
                 self.go(None)
 
@@ -308,6 +307,8 @@ class Entry(NamedTuple):
 
     words: str
     note: str = ""
+    also: str = ""
+    """Other words that find the line; not shown."""
 
 
 class Pick(Dialog[int]):
@@ -400,7 +401,7 @@ Type a part of the name; **up** and **down** move through the matches, **enter**
         kept = [
             number
             for number, entry in enumerate(self._entries)
-            if all(word in f"{entry.words} {entry.note}".lower() for word in wanted)
+            if all(word in f"{entry.words} {entry.note} {entry.also}".lower() for word in wanted)
         ]
         kept.sort(key=lambda number: not self._entries[number].words.lower().startswith(text.lower().strip()))
         entries = self.query_one("#entries", LineList)

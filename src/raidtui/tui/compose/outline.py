@@ -60,9 +60,10 @@ def _role(context: _Context, name: str) -> Iterator[Line]:
     count = at(context.draft.document, (*path, "count"), None)
     words = plural(count, "disk") if isinstance(count, int) else "? disks"
     if not chosen:
-        yield Line("role", path, path, "  ", clean(name), f"{words}, not chosen")
+        yield Line("role", path, path, "  ", clean(name), f"{words}, not chosen (f: fill)")
         return
     short = f", {len(chosen)} chosen" if len(chosen) != count else ""
+    short += " (f: fill)" if isinstance(count, int) and len(chosen) < count else ""
     yield Line("role", path, path, "  ", clean(name), words + short)
     for number, disk_id in enumerate(chosen, 1):
         branch = "  └ " if number == len(chosen) else "  ├ "

@@ -29,6 +29,7 @@ from raidtui.tui.compose.drawing import (
     heading,
     load_lines,
     overview,
+    readable,
     warning_lines,
 )
 from raidtui.tui.compose.lists import BAD, DIM, LineList, ascii_signs, problem_line
@@ -48,6 +49,8 @@ class Shown(NamedTuple):
     """Problems that prevented a newer preview."""
     empty: bool = False
     """True if the scenario has no entries yet."""
+    age: str = ""
+    """What is said of a preview that is not of this very draft."""
 
 
 class PreviewPane(VerticalScroll):
@@ -58,7 +61,7 @@ class PreviewPane(VerticalScroll):
 
 The layout as it would be built, from its target down to the disks, and its figures, computed before anything is built.
 **Enter** goes to the list of problems, and from a problem to its option; **e** goes there from any pane.
-**c** copies the commands to the clipboard.
+**c** copies the commands to the clipboard, as they will run; **v** shows them so, with LVM's settings.
 """
     DEFAULT_CSS = """
     PreviewPane { scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
@@ -84,6 +87,8 @@ The layout as it would be built, from its target down to the disks, and its figu
         self.border_title = "Preview"
         self._shown = Shown(None, (), None, {}, {})
         self._problems: list[Problem] = []
+        self.exact = False
+        """True while commands are shown with every option, word by word as they will run."""
         self._drawn: dict[str, Content] = {}
         """Current content of each part; only changed parts are redrawn."""
 
@@ -110,27 +115,36 @@ The layout as it would be built, from its target down to the disks, and its figu
     def draw(self) -> None:
         shown, width = self._shown, max(20, self.scrollable_content_region.width)
         layout, load = self._shown_views()
-        self.border_title = Content(f"Preview · {layout.name if layout else load.name if load else 'all layouts'}")
+        name = layout.name if layout else load.name if load else "all layouts"
+        self.border_title = Content(f"Preview · {name}{shown.age}")
         said = [Content.styled(sentence(problem), BAD) for problem in shown.lost]
         if shown.empty:
             said.append(Content.styled("Nothing to draw yet.", DIM))
         elif shown.preview is None and not shown.lost:
-            said.append(Content.styled("asking the engine …", DIM))
+            said.append(Content.styled("checking…", DIM))
         self._put("#said", said)
         self._put("#stack", self._figures_lines(layout, load, width))
         self._show_problems(layout, load, width)
         after = [] if layout is None else warning_lines(layout.warnings, width)
         after += [] if load is None else warning_lines(load.warnings, width)
         if self.commands:
-            after += [*([Content("")] if after else []), heading("commands", width, "c: copy")]
-            after += command_lines(self.commands, width)
+            down = layout.teardown if layout is not None else ()
+            less = any(readable(argv) != argv for argv in (*self.commands, *down))
+            turn = f" · v: {'shorter' if self.exact else 'exact'}" if less else ""
+            after += [*([Content("")] if after else []), heading("commands", width, f"c: copy{turn}")]
+            after += command_lines(self.commands, width, exact=self.exact)
         if layout is not None and layout.teardown:
-            after += [Content(""), heading("and to take it down", width), *command_lines(layout.teardown, width)]
+            after += [Content(""), heading("and to take it down", width)]
+            after += command_lines(layout.teardown, width, exact=self.exact)
         self._put("#after", [Content(""), *after] if after else [])
 
     def action_problems(self) -> None:
         if self._problems:
             self.query_one("#problems").focus()
+
+    def action_exact(self) -> None:
+        self.exact = not self.exact
+        self.draw()
 
     async def action_back(self) -> None:
         if self.query_one("#problems").has_focus:

@@ -14,14 +14,15 @@ from raidtui.front.files import typed_path
 from raidtui.front.phrases import sentence
 from raidtui.model.describe import Kind, Kinds, Preset
 from raidtui.model.problem import Problem, ProblemError
-from raidtui.tui.compose import edit, files
+from raidtui.tui.compose import edit, files, fill
 from raidtui.tui.compose.composer import PANES, Composer
 from raidtui.tui.compose.document import Layer, Path, at, layer_at, main_input
 from raidtui.tui.compose.edit import Change, KindOffer, layer_offers, load_offers, takes_layer
 from raidtui.tui.compose.editor import Editor
 from raidtui.tui.compose.files import confirm_unsaved, save
-from raidtui.tui.compose.lists import Entry, Pick
+from raidtui.tui.compose.lists import Entry, FormList, Pick
 from raidtui.tui.compose.preview import PreviewPane
+from raidtui.tui.compose.usual import LAYERS
 from raidtui.tui.draft import USUAL_ROLES, role_names
 from raidtui.tui.widgets.dialog import AskText, Dialog, Offer
 
@@ -38,11 +39,13 @@ class ComposeScreen(Composer):
         Binding("n", "new", "New", id="compose.new", tooltip="Begin anew: empty, a shipped scenario, or a result"),
         Binding("r", "add_role", "Role", id="compose.role", tooltip="Add a role: a name that stands for some disks"),
         Binding("l", "add_layout", "Layout", id="compose.layout", tooltip="Add a layout by its lowest layer"),
-        Binding("w", "add_workload", "Load", id="compose.workload", tooltip="Add a workload, from a preset or free"),
+        Binding("w", "add_workload", "Workload", id="compose.workload", tooltip="Add a workload, from a preset or free"),
         Binding("d", "duplicate", "Copy", id="compose.duplicate", tooltip="Duplicate what is here, to change it"),
         Binding("x", "remove", "Remove", id="compose.remove", tooltip="Take away what is under the cursor"),
         Binding("u,ctrl+z", "undo", "Undo", id="compose.undo", tooltip="Undo the last change"),
         Binding("s,ctrl+s", "save", "Save", id="compose.save", tooltip="Save the scenario as a JSON file"),
+        Binding("k", "keep", "Keep", id="compose.keep", show=False,
+                tooltip="Keep the scenario and its disks in the library; n begins from it"),
         Binding("p", "app.switch_mode('plan')", "Plan", id="compose.plan", tooltip="Go on to the plan"),
         Binding("t", "on_top", "Layer on top", id="compose.top", tooltip="Put a layer on the one here", show=False),
         Binding("b", "below", "Layer below", id="compose.below", tooltip="Put a layer below the one here", show=False),
@@ -53,6 +56,10 @@ class ComposeScreen(Composer):
         Binding("o", "open", "Open", id="compose.open", tooltip="Open a scenario or result file", show=False),
         Binding("e", "problem", "Next problem", id="compose.problem", tooltip="Go to the next problem's place", show=False),
         Binding("c", "copy", "Copy commands", id="compose.copy", tooltip="Copy the commands to the clipboard", show=False),
+        Binding("f", "fill", "Fill", id="compose.fill", show=False,
+                tooltip="Fill the role here with free disks, or all roles"),
+        Binding("v", "exact", "Exact commands", id="compose.exact", show=False,
+                tooltip="Show the commands word by word as they will run, or without LVM's settings"),
         Binding("g", "app.switch_mode('disks')", "Choose disks", id="compose.disks", show=False,
                 tooltip="Go to Disks and choose some"),
         Binding("tab", "pane(1)", "Pane", id="compose.next", tooltip="To the next pane"),
@@ -93,6 +100,23 @@ class ComposeScreen(Composer):
             self._problem = problems[(last + 1) % len(problems)]
             self.go_to_problem(self._problem)
 
+    def action_fill(self) -> None:
+        """Fill the role under the cursor, or every role that lacks disks."""
+        draft, disks = self.raidtui.draft, self.disks
+        short = fill.short_roles(draft)
+        here = [str(self.here[1])] if self.here[:1] in (("roles",), ("bind",)) and len(self.here) > 1 else []
+        roles = [name for name in here if name in short] or list(short)
+        if disks is None or not roles:
+            self.notify("the disks are not known yet" if disks is None else "every role has its disks", timeout=4)
+            return
+        made, lacking = fill.filled(draft, list(disks.values()), roles)
+        self.take(Change(made, f"fill {', '.join(roles)}", self.here))
+        for words in fill.words(lacking):
+            self.notify(clean(words, 200), severity="warning", timeout=6, markup=False)
+
+    def action_exact(self) -> None:
+        self.query_one(PreviewPane).action_exact()
+
     def action_copy(self) -> None:
         self.query_one(PreviewPane).action_copy()
 
@@ -102,7 +126,7 @@ class ComposeScreen(Composer):
         name = edit.free_name(draft, "roles", usual)
         asked = "Name of the role. Its disks are chosen on the screen Disks."
         dialog = AskText("New role", asked, value=name, check=lambda text: edit.name_error(draft, ("roles", text)))
-        self._ask(dialog, lambda wanted: self._change(lambda: edit.add_role(self.raidtui.draft, wanted)))
+        self._ask(dialog, lambda wanted: self.change(lambda: edit.add_role(self.raidtui.draft, wanted)))
 
     def action_add_layout(self) -> None:
         self._add_layer(
@@ -139,8 +163,8 @@ class ComposeScreen(Composer):
         if (known := self._known_kinds()) is None:
             return
         offers = layer_offers(known, fits)
-        dialog = Pick(title, [Entry(offer.words, offer.kind.title) for offer in offers])
-        self._ask(dialog, lambda taken: self._change(lambda: change(offers[taken])))
+        dialog = Pick(title, [_entry(offer) for offer in offers])
+        self._ask(dialog, lambda taken: self.change(lambda: change(offers[taken])))
 
     def action_add_workload(self) -> None:
         if (known := self._known_kinds()) is None:
@@ -155,43 +179,43 @@ class ComposeScreen(Composer):
     def _add_load(self, offer: Preset | KindOffer) -> None:
         draft = self.raidtui.draft
         if isinstance(offer, Preset):
-            self._change(lambda: edit.add_preset(draft, offer))
+            self.change(lambda: edit.add_preset(draft, offer))
         else:
-            self._change(lambda: edit.add_workload(draft, offer.kind, offer.given))
+            self.change(lambda: edit.add_workload(draft, offer.kind, offer.given))
 
     def action_duplicate(self) -> None:
-        self._change(lambda: edit.duplicate(self.raidtui.draft, self.here))
+        self.change(lambda: edit.duplicate(self.raidtui.draft, self.here))
         self.focus_pane("form")
 
     def action_move(self, by: int) -> None:
-        self._change(lambda: edit.move(self.raidtui.draft, self.here, by))
+        self.change(lambda: edit.move(self.raidtui.draft, self.here, by))
 
     def action_rename(self) -> None:
         path, draft, old = self.here, self.raidtui.draft, str(self.here[1])
         asked = "New name. References to it change as well."
         dialog = AskText(f"Rename {old}", asked, value=old,
                          check=lambda text: "" if text == old else edit.name_error(draft, (path[0], text)))  # fmt: skip
-        self._ask(dialog, lambda new: self._change(lambda: edit.rename(self.raidtui.draft, path, new)))
+        self._ask(dialog, lambda new: self.change(lambda: edit.rename(self.raidtui.draft, path, new)))
 
     def action_remove(self) -> None:
         line, draft = self.line, self.raidtui.draft
         if line is None:
             return
         if line.what == "disk":
-            self._change(lambda: edit.take_disk_out(draft, str(line.path[1]), str(line.path[2])))
+            self.change(lambda: edit.take_disk_out(draft, str(line.path[1]), str(line.path[2])))
         elif line.what == "layer":
-            self._change(lambda: edit.remove_layer(draft, self.kinds, line.path))
+            self.change(lambda: edit.remove_layer(draft, self.kinds, line.path))
         elif line.what == "layout" and self._stands_on_layer(line.form):
             self._remove_some(line.path, line.form)
         else:
-            self._change(lambda: edit.remove(draft, line.path))
+            self.change(lambda: edit.remove(draft, line.path))
 
     def _remove_some(self, layout: Path, top: Path) -> None:
         draft = self.raidtui.draft
         ways = (lambda: edit.remove_layer(draft, self.kinds, top), lambda: edit.remove(draft, layout))
         entries = [Entry(f"only {top[-1]}", "its input becomes the layout"), Entry("the whole layout")]
         dialog = Pick(f"Remove from {layout[-1]}", entries, yes="Remove")
-        self._ask(dialog, lambda taken: self._change(ways[taken]))
+        self._ask(dialog, lambda taken: self.change(ways[taken]))
 
     def action_undo(self) -> None:
         self.pending = None
@@ -204,14 +228,15 @@ class ComposeScreen(Composer):
     def action_new(self) -> None:
         found = list(files.beginnings())
         dialog = Pick("Begin from", [Entry(each.words, each.note) for each in found])
-        self._ask(dialog, lambda taken: self._begin(found[taken].name, f"begin from {found[taken].words}"))
+        self._ask(dialog, lambda taken: self.begin_from(found[taken].name, f"begin from {found[taken].words}"))
 
     def action_open(self) -> None:
         near = [Offer(path.name) for path in sorted(FilePath().glob("*.json"))[:20]]
         dialog = AskText("Open", "A scenario or result file, by its path.", offers=near)
-        self._ask(dialog, lambda name: self._begin(str(typed_path(name)), f"open {FilePath(name).name}"))
+        self._ask(dialog, lambda name: self.begin_from(str(typed_path(name)), f"open {FilePath(name).name}"))
 
-    def _begin(self, name: str, what: str) -> None:
+    def begin_from(self, name: str, what: str) -> None:
+        """Begin a draft from a file; an empty name is an empty scenario."""
         self.run_worker(self._load(name, what), group="load", exclusive=True)
 
     async def _load(self, name: str, what: str) -> None:
@@ -227,13 +252,30 @@ class ComposeScreen(Composer):
         )
 
     def _replace(self, change: Change) -> None:
-        self.take(change)
+        self.take(change, anew=True)
         self.raidtui.history.saved = change.draft
+        self.raidtui.drafts.changed()
         self.show_all()
 
     def action_save(self) -> None:
         self.query_one(Editor).take_text()
         save(self.raidtui)
+
+    def go_to_option(self, kind: str, name: str) -> bool:
+        """Put the cursor on an option of the first entry of a kind (`md`, `fio`, `policy`). False if there is none."""
+        forms = [line.form for line in self._lines]
+        fitting = (path for path in forms if path[-1:] == (kind,) or (kind == "role" and path[:1] == ("roles",)))
+        form = next((path for path in fitting if len(path) > 1 or path == ("policy",)), None)
+        if form is None:
+            return False
+        self.go(next(line.path for line in self._lines if line.form == form))
+        self.focus_pane("form")
+        self.query_one("#form", FormList).go_to((*form, *name.split(".")))
+        return True
+
+    def action_keep(self) -> None:
+        self.query_one(Editor).take_text()
+        files.keep_in_library(self.raidtui)
 
     def _known_kinds(self) -> Kinds | None:
         """Return the kinds of layers and workloads; warn if the engine has not sent them yet."""
@@ -251,7 +293,8 @@ class ComposeScreen(Composer):
 
         self.app.push_screen(dialog, answered)
 
-    def _change(self, make: Callable[[], Change]) -> None:
+    def change(self, make: Callable[[], Change]) -> None:
+        """Apply a change, or show why it is refused."""
         try:
             self.take(make())
         except ValueError as error:
@@ -267,3 +310,9 @@ class ComposeScreen(Composer):
     def _stands_on_layer(self, path: Path) -> bool:
         below = at(self.raidtui.draft.document, main_input(self.kinds, self._layer(path)), None)
         return layer_at(below, ()) is not None
+
+
+def _entry(offer: KindOffer) -> Entry:
+    usual = LAYERS.get((offer.kind.kind, offer.words))
+    note = usual.line if usual else offer.kind.title
+    return Entry(offer.words, note, f"{offer.kind.kind} {offer.kind.title} {usual.also if usual else ''}")
