@@ -1,4 +1,4 @@
-"""What the operator says about kept results (a name, a note, tags, a pin), and deleted results, which can come back."""
+"""Names, notes, tags and pins of kept results, and deleted results, which can come back."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PATIENCE_S: Final = 5.0
 
 
 class About(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the operator says about one result."""
+    """Name, note, tags and pin of one result."""
 
     name: str = ""
     """Shown in place of the scenario's name."""

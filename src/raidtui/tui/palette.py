@@ -20,6 +20,8 @@ from raidtui.tui.shared import SCREENS, SharedApp
 
 if TYPE_CHECKING:
     from raidtui.model.describe import Field
+    from raidtui.tui.compose.edit import Change
+    from raidtui.tui.draft import Draft
     from raidtui.tui.screens.compose import ComposeScreen
 
 _MOST: Final = 12
@@ -119,8 +121,8 @@ class Everything(Provider):
         document = self._raidtui.draft.document
         for section in ("layouts", "workloads", "roles"):
             for name in document.get(section) or ():
-                go = partial(self._compose, lambda screen, path=(section, name): screen.go(path))
-                yield Command(f"{section.removesuffix('s').capitalize()} {clean(name)}", "of this scenario", go)
+                words = f"{section.removesuffix('s').capitalize()} {clean(name)}"
+                yield Command(words, "of this scenario", partial(self._go, (section, name)))
 
     async def _of_kinds(self) -> list[Command]:
         """Return what can be added to the draft, and every option."""
@@ -131,13 +133,14 @@ class Everything(Provider):
             kinds: Kinds = await self._raidtui.link.call("describe", None, Kinds)
         except ProblemError:
             return []
-        found = []
+        found: list[Command] = []
         for offer in layer_offers(kinds, takes_layer):
-            add = partial(self._change, lambda draft, one=offer: add_layout(draft, one.kind, one.given, one.words))
-            found.append(Command(f"Add layout {offer.words}", f"{offer.kind.title}: {_first(offer.kind.help)}", add, "l"))
+            add = partial(add_layout, kind=offer.kind, given=offer.given, word=offer.words)
+            about = f"{offer.kind.title}: {_first(offer.kind.help)}"
+            found.append(Command(f"Add layout {offer.words}", about, partial(self._change, add), "l"))
         for preset in kinds.presets:
-            add = partial(self._change, lambda draft, one=preset: add_preset(draft, one))
-            found.append(Command(f"Add workload {preset.name}", preset.title, add, "w"))
+            add = partial(add_preset, preset=preset)
+            found.append(Command(f"Add workload {preset.name}", preset.title, partial(self._change, add), "w"))
         for kind in (*kinds.layers, *kinds.workloads, kinds.role, kinds.policy):
             found += [
                 Command(f"Option {name} of {kind.kind}", _first(field.help),
@@ -150,10 +153,9 @@ class Everything(Provider):
         from raidtui.tui.compose.files import beginnings
 
         return [
-            Command(f"Scenario {one.words}", one.note,
-                    partial(self._compose, lambda screen, one=one: screen.begin_from(one.name, f"begin from {one.words}")))
+            Command(f"Scenario {one.words}", one.note, partial(self._begin, one.name, f"begin from {one.words}"))
             for one in beginnings() if not one.note.startswith("result")
-        ]  # fmt: skip
+        ]
 
     def _results(self, query: str) -> list[Command]:
         """Return the kept results with all words of the query; `result` alone finds the newest."""
@@ -192,7 +194,13 @@ class Everything(Provider):
         screen = cast("ComposeScreen", self.app.screen)
         screen.call_after_refresh(then, screen)
 
-    async def _change(self, change: Callable[[Any], Any]) -> None:
+    async def _go(self, path: tuple[str, ...]) -> None:
+        await self._compose(lambda screen: screen.go(path))
+
+    async def _begin(self, name: str, what: str) -> None:
+        await self._compose(lambda screen: screen.begin_from(name, what))
+
+    async def _change(self, change: Callable[[Draft], Change]) -> None:
         await self._compose(lambda screen: screen.change(lambda: change(self._raidtui.draft)))
 
     async def _option(self, kind: str, name: str, words: str) -> None:

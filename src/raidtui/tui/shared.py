@@ -125,7 +125,7 @@ class SharedApp(KeyQueue):
         self.draft_changed: Signal[Draft] = Signal(self, "draft")
         self.drafts = DraftKeeper(self)
         self.notices: list[str] = []
-        """What is wrong with the operator's settings."""
+        """Sentences about settings of the operator that were ignored."""
         self.result_files: list[Path] = []
         """Result files named on the command line, beside those in the results folder."""
         self._ask = ask

@@ -1,4 +1,4 @@
-"""What is sent to the terminal: no line that it shows already."""
+"""Output to the terminal, without lines that it shows already."""
 
 from __future__ import annotations
 

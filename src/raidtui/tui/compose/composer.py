@@ -88,7 +88,7 @@ class Composer(ModeScreen):
         self.kinds: Kinds | None = None
         self.verdicts = Verdicts()
         self.preview: Preview | None = None
-        """What may be shown of the engine's answers for the draft."""
+        """The engine's answer for the draft, or the part of an earlier one that still holds."""
         self.checking = True
         """True while that is not the answer to this very draft."""
         self.lost: tuple[Problem, ...] = ()

@@ -50,7 +50,7 @@ class Shown(NamedTuple):
     empty: bool = False
     """True if the scenario has no entries yet."""
     age: str = ""
-    """What is said of a preview that is not of this very draft."""
+    """Words behind the title for a preview that is not of this very draft."""
 
 
 class PreviewPane(VerticalScroll):

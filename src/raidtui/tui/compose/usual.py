@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Usual(NamedTuple):
-    """What is said of an offer in the list of layers."""
+    """Description of an offer in the list of layers."""
 
     line: str
     also: str = ""

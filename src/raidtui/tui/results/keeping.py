@@ -1,4 +1,4 @@
-"""What the screen Results does with kept files: describe, pin, delete, and bring back."""
+"""Actions of the screen Results on kept files: describe, pin, delete, and bring back."""
 
 from __future__ import annotations
 

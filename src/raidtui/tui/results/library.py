@@ -56,7 +56,7 @@ class Entry(NamedTuple):
     on_server: bool = False
     """True if the server has this run's records."""
     about: About = NOTHING
-    """What the operator says about the file."""
+    """Name, note, tags and pin that the operator gave the file."""
 
     @property
     def words(self) -> str:

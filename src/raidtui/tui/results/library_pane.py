@@ -106,7 +106,7 @@ class LibraryPane(Vertical):
         """The results folder; None until it was read."""
         self._file_entries = FileEntries()
         self._said: Mapping[str, About] = {}
-        """What the operator says about files of the results folder."""
+        """Names, notes, tags and pins of files in the results folder, by file name."""
         self._files: dict[str, Entry] = {}
         self._runs: list[Entry] = []
         self._marked: dict[str, None] = {}
