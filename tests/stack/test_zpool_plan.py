@@ -41,7 +41,13 @@ def test_a_raidz_with_everything_is_created_by_these_commands() -> None:
     )  # fmt: skip
     planned = plan(spec, {"vdevs[0].raidz1": 3, "special": 2, "log": 1, "cache": 1, "spares": 1})
     create, volume, verify = planned.build
-    assert create.commands == (
+    *partitioned, made = create.commands
+    assert [argv[-1] for argv in partitioned] == [
+        "/dev/d00n1", "/dev/d01n1", "/dev/d02n1", "/dev/s0n1", "/dev/s1n1", "/dev/l0n1", "/dev/c0n1", "/dev/s0n1"
+    ]  # fmt: skip
+    sizes = f"--new=1:1024K:+{create.args.devices[0].length >> 10}K"
+    assert partitioned[0][:3] == ("sgdisk", f"--disk-guid={create.args.devices[0].disk_guid}", sizes)
+    assert (made,) == (
         ("zpool", "create", *ALWAYS, "-o", "autotrim=on", *UNMOUNTED, "-O", "compression=lz4", "-O", "recordsize=16K", NAME,
          "raidz1", "/dev/d00n1p1", "/dev/d01n1p1", "/dev/d02n1p1", "special", "mirror", "/dev/s0n1p1", "/dev/s1n1p1",
          "log", "/dev/l0n1p1", "cache", "/dev/c0n1p1", "spare", "/dev/s0n1p1"),
@@ -105,7 +111,7 @@ def test_special_devices_can_be_several_mirrors() -> None:
     spec = spec_of({"raidz1": "@d"}, special="@s", log="@l", mirrored=["special", "log"], mirrored_per={"special": 2})
     counts = {"vdevs[0].raidz1": 3, "special": 4, "log": 3}
     assert LAYER.check(spec, counts, "$") == []
-    argv = plan(spec, counts).build[0].commands[0]
+    argv = plan(spec, counts).build[0].commands[-1]
     assert argv[argv.index("special") :] == (
         "special", "mirror", "/dev/s0n1p1", "/dev/s1n1p1", "mirror", "/dev/s2n1p1", "/dev/s3n1p1",
         "log", "mirror", "/dev/l0n1p1", "/dev/l1n1p1", "/dev/l2n1p1",
@@ -160,7 +166,7 @@ def test_sets_of_features_are_those_of_the_server(tmp_path: Path, monkeypatch: p
     ],
 )
 def test_vdevs_become_these_words(vdevs: list[dict[str, Any]], counts: dict[str, int], words: tuple[str, ...]) -> None:
-    (argv,) = plan(spec_of(*vdevs), counts).build[0].commands
+    *_, argv = plan(spec_of(*vdevs), counts).build[0].commands
     at = argv.index(NAME) + 1
     assert argv[at : at + len(words)] == words
 
@@ -174,7 +180,7 @@ def test_a_dataset_is_mounted_in_a_private_place_and_by_nobody_else() -> None:
     planned = plan(spec_of({"mirror": "@d"}, dataset=DATASET), {"vdevs[0].mirror": 2})
     assert [draft.action for draft in planned.build] == ["zpool.create", "zpool.dataset", "zpool.mount", "zpool.verify"]
     commands = [draft.commands for draft in planned.build]
-    assert commands[0][0][: len(ALWAYS) + 2 + len(UNMOUNTED)] == ("zpool", "create", *ALWAYS, *UNMOUNTED)
+    assert commands[0][-1][: len(ALWAYS) + 2 + len(UNMOUNTED)] == ("zpool", "create", *ALWAYS, *UNMOUNTED)
     own = ("-o", "mountpoint=legacy", "-o", "recordsize=16K", "-o", "compression=off")
     assert commands[1:3] == [(("zfs", "create", *own, f"{NAME}/fs"),), (MOUNT,)]
     assert planned.teardown[0].commands == (("umount", POINT), ("zfs", "destroy", f"{NAME}/fs"), ("zpool", "destroy", NAME))
@@ -270,7 +276,7 @@ def test_devices_that_cannot_have_partitions_are_taken_as_they_are() -> None:
     assert {entry.disk_guid for entry in create.args.devices} == {""}
     above_md = tuple(Part(f"md:rt{i}", f"/dev/md/rt{i}", 8 * GIB, 512, (f"a{i}",)) for i in range(2))
     create = LAYER.plan(spec_of({"mirror": "@d"}), {"vdevs[0].mirror": above_md}, Names("t"), Policy()).build[0]
-    assert create.commands[0][-1] == "/dev/md/rt1p1"
+    assert create.commands[-1][-1] == "/dev/md/rt1p1"
 
 
 @pytest.mark.parametrize(

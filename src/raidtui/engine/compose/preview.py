@@ -215,7 +215,7 @@ _NO_TARGET: Final = ("TARGET",)
 
 def workload_view(
     name: str, entry: Entry[Load], targets: Sequence[tuple[TargetKind, int]], warnings: tuple[str, ...], *, quick: bool,
-    paths: Sequence[str] = _NO_TARGET,
+    paths: tuple[str, ...] = _NO_TARGET,
 ) -> WorkloadView:  # fmt: skip
     """Return the view of a workload. `targets`: kind and size of all that it will run on; `paths`: of the one shown."""
     load = entry.value
