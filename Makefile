@@ -8,7 +8,7 @@ STAMP := $(VENV)/.made
 # What shares a lab stays together; labs come first (tests/conftest.py), so that the two end at about the same time.
 TWO_AT_ONCE := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test test-tools check unit one lab-all bench lock clean
+.PHONY: help setup demo test test-tools check unit one lab-all bench dist lock clean
 
 help:
 	@echo 'make demo    raidtui on a virtual storage server: the screens on a terminal, else a replay (first time: builds its image)'
@@ -20,6 +20,7 @@ help:
 	@echo 'make lab-all every shipped scenario in the lab, then every lab test, the long ones too; one table of what passed'
 	@echo '             (ONLY=zpool-layouts,lvm-local/vdo-*,rows: these alone; RESUME=1: what passed before is kept; BRIEF=1: two workloads a layout;'
 	@echo '             AT_ONCE=1: one lab at a time, not two side by side)'
+	@echo 'make dist    wheel, source archive and Debian package in dist/'
 	@echo 'make bench   the benchmarks, each beside its peer'
 
 # The environment is made anew when its lock or the project file changed.
@@ -55,6 +56,11 @@ test: setup check test-tools
 
 lab-all: setup
 	$(BIN)/python scripts/lab_all --only '$(ONLY)' $(if $(RESUME),--resume) $(if $(BRIEF),--brief) $(if $(AT_ONCE),--at-once $(AT_ONCE))
+
+# Wheel and source archive, and a package for Debian 13 where dpkg-deb is; none of them needs root.
+dist: $(STAMP)
+	$(BIN)/python -m hatchling build
+	if command -v dpkg-deb >/dev/null; then $(BIN)/python scripts/make_deb.py dist; fi
 
 bench: setup
 	$(BIN)/python benchmarks/sampler.py

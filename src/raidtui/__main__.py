@@ -17,8 +17,10 @@ def main() -> int:
     words = sys.argv[1:]
     if words in (["--version"], ["-V"]):
         from raidtui import __version__
+        from raidtui.base.paths import engine_python
 
         print(f"raidtui {__version__}")
+        print(f"engine: {engine_python()} on this machine; with --on HOST /usr/bin/python3 there")
         return 0
     if words[:2] == ["engine", "--simulate"]:
         from raidtui.engine.simulated import serve as simulated

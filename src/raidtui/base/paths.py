@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -50,3 +51,12 @@ def shipped_folder(kind: str) -> Path | None:
     """Return the folder of the shipped `scenarios` or `themes`: inside an installed package, or beside it in a checkout."""
     inside, checkout = PACKAGE / "shipped" / kind, PACKAGE.parents[1] / kind
     return next((folder for folder in (inside, checkout) if folder.is_dir()), None)
+
+
+def engine_python() -> str:
+    """Return the system's Python if it can run the engine (only it has gi and the storage libraries), else this Python."""
+    system = "/usr/bin/python3"
+    # Looking for the folder is enough here; `doctor` checks thoroughly.
+    if any(Path(system).parent.parent.glob("lib/python3/dist-packages/msgspec/__init__.py")):
+        return system
+    return sys.executable

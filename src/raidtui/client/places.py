@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from raidtui.base.paths import ENTRY, state_folder
+from raidtui.base.paths import ENTRY, engine_python, state_folder
 from raidtui.base.proc import CLEAN_ENV
 from raidtui.base.text import clean, clean_lines
 from raidtui.model.problem import ProblemError, Refusal, fail
@@ -134,15 +134,6 @@ def _simulated(word: str) -> Place:
     argv = (engine_python(), "-I", str(ENTRY), "engine", "--simulate", word)
     home = {key: os.environ[key] for key in ("HOME",) if key in os.environ}
     return Place(name, argv, {**CLEAN_ENV, **home, "XDG_STATE_HOME": str(state)})
-
-
-def engine_python() -> str:
-    """Return the system's Python if it can run the engine (only it has gi and the storage libraries), else this Python."""
-    system = "/usr/bin/python3"
-    # Looking for the folder is enough here; `doctor` checks thoroughly.
-    if any(Path(system).parent.parent.glob("lib/python3/dist-packages/msgspec/__init__.py")):
-        return system
-    return sys.executable
 
 
 _SSH_FAILED: Final = 255
