@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from raidtui.base.text import plural
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.design.adapt import Adapted, adapted, scenario_in, with_layouts
 from raidtui.front.design.assumptions import Speed
@@ -114,7 +115,7 @@ def _surviving(engine: EngineClient, asked: Asked, survive: int) -> Design:
         omitted = tuple(Omitted(name, error.problems[0].message) for name in asked.scenario["layouts"])
         return Design("", (), (), (), omitted, asked.scenario)
     strong = [one.name for one in found.layouts if (one.view.may_fail or 0) >= survive]
-    weak = [LeftOut(one.name, f"survives {one.view.may_fail or 0} failures, {survive} are asked (--survive)")
+    weak = [LeftOut(one.name, f"survives {plural(one.view.may_fail or 0, 'failure')}, {survive} are asked (--survive)")
             for one in found.layouts if one.name not in strong]  # fmt: skip
     left = tuple(LeftOut(one.name, one.why) for one in found.left_out) + tuple(weak)
     if not strong:
