@@ -35,6 +35,7 @@ KINDS = Kinds(
     (Kind("md", "md array", "Linux software RAID (md(4)).", (LEVEL, CHUNK, WHERE), "block"),),
     (Kind("fio", "fio workload", "The flexible I/O tester.", (DEPTH, SHARE)),),
     Kind("role", "role", "Disks by a name.", (WHERE,)),
+    Kind("host", "host", "Hosts by a name.", ()),
     Kind("policy", "policy", "How it is run.", ()),
     (Preset("seq-write", "T1Q32 4M sequential write", "fio", {"rw": "write", "bs": "4MiB"}),),
 )
@@ -88,7 +89,7 @@ def test_an_unknown_kind_is_refused_and_the_known_ones_are_named(engine: Engine)
     engine.answers(describe={"result": KINDS})
     said = engine.run("kinds", "raid")
     assert said.code == 2
-    assert "Known: md, fio, role, policy" in said.err
+    assert "Known: md, fio, role, host, policy" in said.err
 
 
 def test_a_preview_asks_for_the_scenario_as_it_is_and_the_disks_that_were_named(engine: Engine, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def kinds_command(args: Namespace) -> int:
 
 def chosen(kinds: Kinds, name: str) -> tuple[Kind, tuple[Preset, ...]]:
     """Return a kind and its presets. Raises ProblemError (`no-kind`)."""
-    known = (*kinds.layers, *kinds.workloads, kinds.role, kinds.policy)
+    known = (*kinds.layers, *kinds.workloads, kinds.role, kinds.host, kinds.policy)
     for kind in known:
         if kind.kind == name:
             return kind, tuple(preset for preset in kinds.presets if preset.kind == name)
@@ -101,7 +101,7 @@ def show(kinds: Kinds, out: Console) -> None:
         rows.add_row(text(preset.name), text(preset.title))
     out.print(rows)
     out.print()
-    out.print("`raidtui kinds KIND` shows every option of one; role and policy are kinds too.")
+    out.print("`raidtui kinds KIND` shows every option of one, of role, host and policy, too.")
 
 
 def _offer(kind: Kind) -> str:

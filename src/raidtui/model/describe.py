@@ -73,6 +73,8 @@ class Kinds(msgspec.Struct, frozen=True):
     layers: tuple[Kind, ...]
     workloads: tuple[Kind, ...]
     role: Kind
+    host: Kind
+    """A group of hosts."""
     policy: Kind
     presets: tuple[Preset, ...]
 

@@ -125,6 +125,7 @@ def describe() -> Kinds:
         layers,
         workloads,
         _plain("role", Role),
+        _plain("host", HostGroup),
         _plain("policy", Policy),
         tuple(preset for engine in engines().values() for preset in engine.presets),
     )

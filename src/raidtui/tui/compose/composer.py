@@ -60,7 +60,8 @@ class OutlineList(LineList):
 
 Roles stand for disks, layouts are layers over roles, every layout is measured with every workload. The form and the
 preview show the entry under the cursor. **r**, **l** and **w** add; **t** and **b** put a layer on top of the one under the
-cursor or below it; **d** copies an entry; **x** removes it; **u** undoes.
+cursor or below it; **d** copies an entry; **x** removes it; **u** undoes. **h** adds hosts that load
+what the server exports.
 """
 
 

@@ -145,6 +145,19 @@ def shared_steps(one: Path, other: Sequence[str | int]) -> int:
     return count
 
 
+def groups_of(document: Any) -> Mapping[str, Any]:
+    """Return the groups of hosts by name; the first is the storage server. Empty if it is the only host."""
+    found = at(document, ("hosts",), {})
+    return found if isinstance(found, Mapping) else {}
+
+
+def exported_to(document: Any, layout: str) -> str:
+    """Return the group of hosts that a layout is exported to; empty if the storage server measures it itself."""
+    layer = layer_at(at(document, ("layouts", layout), None), ("layouts", layout))
+    group = layer.options.get("to") if layer else None
+    return group if isinstance(group, str) else ""
+
+
 class Layer(NamedTuple):
     """One layer of a document. `path` leads to its options."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -15,10 +16,12 @@ from raidtui.model.disk import Disk
 from raidtui.model.plan import Argv
 from raidtui.model.units import duration_text, size_text
 from raidtui.results.rates import mb_s_text
+from raidtui.tui.compose.document import at
 from raidtui.tui.compose.lists import ACCENT, BAD, DIM, WARN, beside, cut, cut_front, ends, fill
 from raidtui.tui.widgets.glyphs import glyphs
 
 WIDEST: Final = 96
+_PROTOCOLS: Final = {"tcp": "NVMe/TCP", "rdma": "NVMe/RDMA", "iscsi": "iSCSI"}
 _GAP: Final = 2
 _LEAST: Final = 18
 """Least width of a readable box."""
@@ -31,6 +34,8 @@ class Scene(NamedTuple):
     """Present disks by id; None if they are unknown. A chosen disk that is not among them is drawn as missing."""
     bind: Mapping[str, tuple[str, ...]]
     """Chosen disks by role: the engine names none for a role with a missing disk."""
+    groups: Mapping[str, Any] = MappingProxyType({})
+    """Groups of hosts by name, as the scenario has them; the first is the storage server."""
 
 
 def drawing(view: LayoutView, scene: Scene, width: int) -> list[Content]:
@@ -38,7 +43,38 @@ def drawing(view: LayoutView, scene: Scene, width: int) -> list[Content]:
     if view.stack is None:
         return []
     width = max(_LEAST, min(width, WIDEST))
-    return [_target(view, width), *_box_of(scene, view.stack, width, width // 2)]
+    return [_target(view, width), *_hosts(scene, view.stack, view.size_bytes, width),
+            *_box_of(scene, view.stack, width, width // 2)]  # fmt: skip
+
+
+def _hosts(scene: Scene, top: LayerView, size_bytes: int | None, width: int) -> list[Content]:
+    """Draw the hosts that the layer is exported to, the network, and the beginning of the storage server; none if there is
+    no such group.
+    """
+    given = {setting.field: setting.given or setting.value for setting in top.settings}
+    group, middle = given.get("to"), width // 2
+    if not isinstance(group, str) or not group:
+        return []
+    found = at(scene.groups, (group, "count"), 1) if group in scene.groups else None
+    count = found if isinstance(found, int) and found > 0 else 0
+    refs = f"{group}-1" if count == 1 else f"{group}-1{', ' if count == 2 else ' … '}{group}-{count}"
+    each = Content.styled(f"{size_text(size_bytes // count)} each", "bold") if count and size_bytes else Content("")
+    lines = [ends(Content(clean(refs, 60)) if count else Content.styled("✗ no such group", BAD), each, width - 4)]
+    lines.append(Content.styled("each loads a region of its own" if count != 1 else "loads all of it", DIM))
+    title = Content.styled(clean(group, 31), "bold " + ACCENT)
+    corner = Content.styled(plural(count, "host") if count else "", DIM)
+    box = _framed(title, corner, lines, width, middle, [middle])
+    protocol = _PROTOCOLS.get(str(given.get("transport", top.kind)), str(given.get("transport", top.kind)))
+    return [*box, _connectors([(middle, f"network, {protocol}")], width), _edge(scene, width)]
+
+
+def _edge(scene: Scene, width: int) -> Content:
+    """`── storage ─────────┼─────────`: from here on it is the storage server."""
+    middle = width // 2
+    name = cut(clean(next(iter(scene.groups), "storage server"), 31), middle - 5)
+    head = Content.assemble(("── ", DIM), (name, "bold"), " ")
+    rest = "─" * max(0, middle - head.cell_length) + "┼" + "─" * max(0, width - middle - 1)
+    return fill(Content.assemble(head, (rest, DIM)), width)
 
 
 def _target(view: LayoutView, width: int) -> Content:

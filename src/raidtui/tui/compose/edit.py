@@ -16,7 +16,9 @@ from raidtui.tui.compose.document import (
     at,
     device_fields,
     drop,
+    exported_to,
     group_fields,
+    groups_of,
     layer_at,
     main_input,
     put,
@@ -45,6 +47,13 @@ def add_role(draft: Draft, name: str) -> Change:
     check_name(draft, ("roles", name))
     path: Path = ("roles", name)
     return _changed(draft, path, {"count": count, "where": {}}, f"add role {name}")
+
+
+def add_hosts(draft: Draft, name: str) -> Change:
+    """Add a group of two hosts, behind the storage server. Raises ValueError if the name is taken or invalid."""
+    check_name(draft, ("hosts", name))
+    groups = {**(groups_of(draft.document) or {"storage": {}}), name: {"count": 2}}
+    return _changed(draft, ("hosts",), groups, f"add hosts {name}")._replace(path=("hosts", name))
 
 
 def add_layout(draft: Draft, kind: Kind, given: Mapping[str, Any], word: str = "") -> Change:
@@ -87,10 +96,21 @@ def remove(draft: Draft, path: Path) -> Change:
     """Remove an entry of a section, an input, or one of several sources of an input."""
     if path[0] == "roles":
         return Change(without_role(draft, str(path[1])), f"remove role {path[1]}", path[:1])
+    if path[0] == "hosts":
+        return _remove_hosts(draft, str(path[1]))
     document = drop(draft.document, path)
     if len(path) > 2 and isinstance(path[-1], int) and at(document, path[:-1]) == []:
         document = drop(document, path[:-1])
     return Change(draft._replace(document=document), f"remove {path[-1]}", path[:-1])
+
+
+def _remove_hosts(draft: Draft, name: str) -> Change:
+    """Remove a group of hosts, and with the last one the storage server's. Raises ValueError for the storage server."""
+    storage, *others = groups_of(draft.document)
+    if name == storage:
+        raise ValueError(f"{name} is the storage server: remove the other groups instead")
+    document = drop(draft.document, ("hosts", name) if others != [name] else ("hosts",))
+    return Change(draft._replace(document=document), f"remove hosts {name}", ("hosts",) if others != [name] else ())
 
 
 def remove_layer(draft: Draft, kinds: Kinds | None, path: Path) -> Change:
@@ -112,6 +132,11 @@ def rename(draft: Draft, path: Path, new: str) -> Change:
     if section == "roles":
         document = put(document, ("layouts",), _replaced(at(document, ("layouts",), {}), f"@{old}", f"@{new}"))
         bind = {new if role == old else role: ids for role, ids in draft.bind.items()}
+    if section == "hosts":
+        for layout in at(document, ("layouts",), {}):
+            if exported_to(document, layout) == old:
+                kind = next(iter(at(document, ("layouts", layout))))
+                document = put(document, ("layouts", layout, kind, "to"), new)
     return Change(Draft(document, bind), f"rename {old} to {new}", (section, new))
 
 
@@ -153,8 +178,8 @@ def check_name(draft: Draft, path: Path) -> None:
 def name_error(draft: Draft, path: Path) -> str:
     """Return why an entry cannot have this name; empty if it can."""
     section, name = str(path[0]), str(path[1])
-    if section == "roles" and (wrong := wrong_role_name(name)):
-        return wrong
+    if section in ("roles", "hosts") and (wrong := wrong_role_name(name)):
+        return wrong.replace("a role's", "a group's") if section == "hosts" else wrong
     if not re.match(NAME_PATTERN, name):
         return "a name has up to 63 small letters, digits and . _ + -, and begins with a letter or digit"
     return f"there is already a {name!r}" if name in at(draft.document, (section,), {}) else ""
@@ -163,10 +188,11 @@ def name_error(draft: Draft, path: Path) -> str:
 def free_name(draft: Draft, section: str, wish: str) -> str:
     """Return `wish`, or `wish-2` and so on if it is taken."""
     taken = at(draft.document, (section,), {})
-    base = re.sub(r"[^a-z0-9_-]+" if section == "roles" else r"[^a-z0-9._+-]+", "-", wish.lower()).strip("-._+") or "new"
+    strange = r"[^a-z0-9_-]+" if section in ("roles", "hosts") else r"[^a-z0-9._+-]+"
+    base = re.sub(strange, "-", wish.lower()).strip("-._+") or "new"
     if section == "roles" and not base[0].isalpha():
         base = f"role-{base}"
-    longest = 31 if section == "roles" else 63
+    longest = 31 if section in ("roles", "hosts") else 63
     base = re.sub(r"-\d{1,3}$", "", base) if base in taken else base
     name, number = base[:longest], 1
     while name in taken:

@@ -16,7 +16,7 @@ from raidtui.model.jsonio import read_json
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario_words import NAME_PATTERN
 from raidtui.model.units import Duration, Extent, Size, VirtualExtent
-from raidtui.tui.compose.document import MISSING, Path, at, kind_of, layer_at, path_of, place_of
+from raidtui.tui.compose.document import MISSING, Path, at, groups_of, kind_of, layer_at, path_of, place_of
 from raidtui.tui.compose.outline import views
 
 _UNITS = {"size": Size, "extent": Extent, "duration": Duration}
@@ -246,6 +246,10 @@ def _form(document: Mapping[str, Any], path: Path, kinds: Kinds | None, preview:
         return Form("Policy", kinds.policy.help, tuple(_rows(kinds.policy.fields, document, path, {})))
     if section == "roles":
         return _entry(document, path, "role", kinds.role.help, kinds.role.fields, {})
+    if section == "hosts":
+        storage = path[1] == next(iter(groups_of(document)), "")
+        title, fields = ("storage server", ()) if storage else ("group of hosts", kinds.host.fields)
+        return _entry(document, path, title, _STORAGE_HELP if storage else kinds.host.help, fields, {})
     return _stack_form(document, path, kinds, preview)
 
 
@@ -287,6 +291,8 @@ def _rows(
     for field in fields:
         there = (*path, field.name)
         value = at(document, there)
+        if path[:1] == ("layouts",) and field.name == "to" and (groups := tuple(groups_of(document))[1:]):
+            field = msgspec.structs.replace(field, type="choice", choices=groups)
         nested = field.type == "object" and not field.many and bool(field.fields)
         if nested and (value is MISSING or isinstance(value, Mapping)):
             yield FormRow(field, there, value, settings.get(field.name), depth, heading=True)
@@ -337,7 +343,10 @@ def _own_rule(row: FormRow, document: Mapping[str, Any]) -> str:
     return ""
 
 
+_STORAGE_HELP: Final = "The storage server: it has the disks, builds the layouts, and exports them to the groups below it."
 _SECTION_HELP: Final = {
+    "hosts": "The first group is the storage server; each other one is hosts that load what it exports. Press h to add "
+    "one, and choose it as `to` of an export. The screen Plan asks for their addresses.",
     "roles": "A role is a name that stands for some disks. Press r to add one; its disks are chosen on the screen Disks.",
     "layouts": "A layout is what gets built: layers over roles. Press l to add one by its lowest layer.",
     "workloads": "A workload is one load on every layout. Press w to add one.",

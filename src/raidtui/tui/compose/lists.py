@@ -29,7 +29,7 @@ DIM = "dim"
 ACCENT = "$primary"
 OFF = "dim italic"
 
-_ASCII = str.maketrans("│├└╭╮╰╯─┬┴✗○●…–×", "|++++++-++!o*~-x")
+_ASCII = str.maketrans("│├└╭╮╰╯─┬┴┼✗○●…–×", "|++++++-+++!o*~-x")
 
 
 def ascii_signs(line: Content) -> Content:

@@ -9,10 +9,21 @@ from raidtui.base.text import clean, plural
 from raidtui.model.describe import Kinds, LayerView, Preview
 from raidtui.model.disk import Disk
 from raidtui.model.units import size_text
-from raidtui.tui.compose.document import Layer, Path, Source, at, inputs, layer_at, path_of, place_of
+from raidtui.tui.compose.document import (
+    Layer,
+    Path,
+    Source,
+    at,
+    exported_to,
+    groups_of,
+    inputs,
+    layer_at,
+    path_of,
+    place_of,
+)
 from raidtui.tui.draft import Draft, names_in
 
-What = Literal["scenario", "section", "role", "disk", "layout", "layer", "input", "workload", "policy"]
+What = Literal["scenario", "section", "host", "role", "disk", "layout", "layer", "input", "workload", "policy"]
 
 
 class Line(NamedTuple):
@@ -44,6 +55,9 @@ def outline(draft: Draft, kinds: Kinds | None, preview: Preview | None, disks: M
     document = draft.document
     roles, layouts, workloads = (names_in(draft, name) for name in ("roles", "layouts", "workloads"))
     lines = [Line("scenario", (), (), "", clean(document.get("name", ""), 63), clean(document.get("title", "")))]
+    if groups := groups_of(document):
+        lines.append(Line("section", ("hosts",), ("hosts",), "", "Hosts"))
+        lines += (_group(document, name, storage=name == next(iter(groups))) for name in groups)
     lines.append(Line("section", ("roles",), ("roles",), "", "Roles", "" if roles else "r: add one"))
     lines += (line for name in roles for line in _role(context, name))
     lines.append(Line("section", ("layouts",), ("layouts",), "", "Layouts", "" if layouts else "l: add one"))
@@ -54,11 +68,22 @@ def outline(draft: Draft, kinds: Kinds | None, preview: Preview | None, disks: M
     return _with_problems(lines, document, preview)
 
 
+def _group(document: Mapping[str, Any], name: str, *, storage: bool) -> Line:
+    path: Path = ("hosts", name)
+    if storage:
+        return Line("host", path, path, "  ", clean(name), "storage server: has the disks, builds and exports")
+    count = at(document, (*path, "count"), 1)
+    words = plural(count, "host") if isinstance(count, int) else "? hosts"
+    loads = [clean(layout) for layout in at(document, ("layouts",), {}) if exported_to(document, layout) == name]
+    return Line("host", path, path, "  ", clean(name), f"{words}, load {', '.join(loads) if loads else 'no layout yet'}")
+
+
 def _role(context: _Context, name: str) -> Iterator[Line]:
     path: Path = ("roles", name)
     chosen = context.draft.bind.get(name, ())
     count = at(context.draft.document, (*path, "count"), None)
     words = plural(count, "disk") if isinstance(count, int) else "? disks"
+    words += f" of {clean(storage)}" if (storage := next(iter(groups_of(context.draft.document)), "")) else ""
     if not chosen:
         yield Line("role", path, path, "  ", clean(name), f"{words}, not chosen (f: fill)")
         return

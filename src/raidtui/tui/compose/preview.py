@@ -19,7 +19,7 @@ from raidtui.model.describe import LayoutView, Preview, WorkloadView
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Problem
-from raidtui.tui.compose.document import Path, path_of, place_of
+from raidtui.tui.compose.document import Path, groups_of, path_of, place_of
 from raidtui.tui.compose.drawing import (
     Scene,
     command_lines,
@@ -173,7 +173,7 @@ The layout as it would be built, from its target down to the disks, and its figu
     def _figures_lines(self, layout: LayoutView | None, load: WorkloadView | None, width: int) -> list[Content]:
         shown, preview = self._shown, self._shown.preview
         if layout is not None:
-            stack = drawing(layout, Scene(shown.disks, shown.bind), width)
+            stack = drawing(layout, Scene(shown.disks, shown.bind, groups_of(shown.document)), width)
             told = [] if layout.problems and layout.size_bytes is None else figures(layout, width)
             return [*stack, *([Content("")] if stack and told else []), *told]
         if load is not None:

@@ -29,6 +29,7 @@ from raidtui.tui.widgets.dialog import AskText, Dialog, Offer
 Answer = TypeVar("Answer")
 
 _ENTRY = ("role", "layout", "workload")
+_NAMED = (*_ENTRY, "host")
 _IN_STACK = ("layout", "layer", "input")
 
 
@@ -47,6 +48,8 @@ class ComposeScreen(Composer):
         Binding("k", "keep", "Keep", id="compose.keep", show=False,
                 tooltip="Keep the scenario and its disks in the library; n begins from it"),
         Binding("p", "app.switch_mode('plan')", "Plan", id="compose.plan", tooltip="Go on to the plan"),
+        Binding("h", "add_hosts", "Hosts", id="compose.hosts", show=False,
+                tooltip="Add a group of hosts that load what the storage server exports"),
         Binding("t", "on_top", "Layer on top", id="compose.top", tooltip="Put a layer on the one here", show=False),
         Binding("b", "below", "Layer below", id="compose.below", tooltip="Put a layer below the one here", show=False),
         Binding("R", "rename", "Rename", id="compose.rename", tooltip="Give it another name", show=False),
@@ -76,8 +79,8 @@ class ComposeScreen(Composer):
         what = self.line.what if self.line else "scenario"
         history = self.raidtui.history
         allowed = {
-            "duplicate": what in _ENTRY,
-            "rename": what in _ENTRY,
+            "duplicate": what in _NAMED,
+            "rename": what in _NAMED,
             "move": what in _ENTRY,
             "remove": what not in ("scenario", "section", "policy"),
             "on_top": what in _IN_STACK,
@@ -127,6 +130,13 @@ class ComposeScreen(Composer):
         asked = "Name of the role. Its disks are chosen on the screen Disks."
         dialog = AskText("New role", asked, value=name, check=lambda text: edit.name_error(draft, ("roles", text)))
         self._ask(dialog, lambda wanted: self.change(lambda: edit.add_role(self.raidtui.draft, wanted)))
+
+    def action_add_hosts(self) -> None:
+        draft = self.raidtui.draft
+        asked = "Name of the group. Choose it as `to` of an export (nvmeof, iscsi); the screen Plan asks for addresses."
+        name = edit.free_name(draft, "hosts", "clients")
+        dialog = AskText("New hosts", asked, value=name, check=lambda text: edit.name_error(draft, ("hosts", text)))
+        self._ask(dialog, lambda wanted: self._change(lambda: edit.add_hosts(self.raidtui.draft, wanted)))
 
     def action_add_layout(self) -> None:
         self._add_layer(
