@@ -16,7 +16,18 @@ from raidtui.cli.report import _cells
 from raidtui.cli.screen import console
 from raidtui.front.phrases import host_line, sample_line, verdict_line
 from raidtui.front.progress import RunView, advance, fraction, left_s
-from raidtui.model.event import CellStarted, HostSampled, Noted, Record, RunStarted, StepDone, StepProgressed, StepStarted
+from raidtui.model.event import (
+    CancelAsked,
+    CellStarted,
+    HostSampled,
+    Noted,
+    Record,
+    RunFinished,
+    RunStarted,
+    StepDone,
+    StepProgressed,
+    StepStarted,
+)
 from raidtui.model.hosts import HostLoad
 from raidtui.model.mark import Mark
 from raidtui.model.measure import Direction, Latency, Sample
@@ -205,3 +216,21 @@ def test_plain_lines_of_a_host_are_ten_seconds_apart(capsys):
         printer.shown(view, record)
     said = [line for line in capsys.readouterr().err.splitlines() if "clients-1" in line]
     assert [line.split("]")[0] for line in said] == ["[  0:15", "[  0:25", "[  0:35"]
+
+
+def test_a_cancelled_run_stays_where_it_was_and_has_no_end_ahead():
+    records = [*made.records()[:12], Record(13, 6.0, "", CancelAsked("you"))]
+    view = view_after(99, records)
+    share = fraction(view, 6.0)
+    assert 0 < share < 0.5
+    assert left_s(view, 6.0) is None
+    records += [Record(14, 7.0, "", StepStarted("s5", "stop raid1", "md.remove", "raid1#1")),
+                Record(15, 8.0, "", StepDone("s5", "undone", 1.0)), Record(16, 8.1, "", RunFinished(130, "cancelled"))]
+    assert fraction(view_after(99, records), 9.0) == share
+
+
+def test_a_sync_is_at_its_own_pace_and_what_follows_at_that_of_the_run():
+    records = [*made.records()[:5], Record(6, 101.2, "", StepProgressed("s2", "initial sync", 0.25))]
+    view = view_after(99, records)  # 100 s of a step planned with 3 s; 25 s of the plan follow
+    assert left_s(view, 101.2) == pytest.approx(300 + 25)
+    assert left_s(view_after(6), 3.9) == pytest.approx(26.5), "a fraction of a few seconds tells nothing yet"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,10 @@ from recorded import RUN, records
 from recorded import until as records_until
 from textual.widgets import OptionList, SelectionList
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
+
+import made
+
 from raidtui.engine.run.tally import Tally
 from raidtui.model.convert import encode
 from raidtui.model.disk import Fingerprint
@@ -20,7 +25,7 @@ from raidtui.model.event import CancelAsked, FrameTaken, Record, RecoverFinished
 from raidtui.model.frame import Frame
 from raidtui.model.network import NetworkUse
 from raidtui.model.problem import Problem
-from raidtui.model.protocol import RunInfo, RunList
+from raidtui.model.protocol import PlanRequest, RunInfo, RunList
 from raidtui.tui.run.desk import RunDesk
 from raidtui.tui.run.device_table import DevicePane, FilterLine
 from raidtui.tui.run.dialogs import ChooseColumns, ChooseRun, Confirm
@@ -28,6 +33,7 @@ from raidtui.tui.run.feed import records_of
 from raidtui.tui.run.lines import Lines
 from raidtui.tui.run.panes import RunCharts, top_lines
 from raidtui.tui.run.shown_run import Story
+from raidtui.tui.screens.base import Head
 from raidtui.tui.widgets.chart import Chart
 
 MID_CELL_S = 320.0
@@ -612,3 +618,54 @@ def test_the_recorded_journal_is_a_real_one():
     path = Path(__file__).parent.parent / "data" / "tui" / "write-hole.journal.jsonl.gz"
     assert len(gzip.decompress(path.read_bytes()).splitlines()) == len(records()) == 710
     assert isinstance(next(iter(records()[0].event.plan.binding.values()))[0], Fingerprint)
+
+
+def head(app) -> str:
+    return str(app.screen.query_one(Head).render())
+
+
+def test_every_screen_says_how_far_the_run_is_and_that_it_ended(stage):
+    app, seq = following(stage)
+
+    async def talk(pilot):
+        await until(pilot, lambda: app.desk.story.view.seq >= seq)
+        for key in ("1", "5"):
+            await pilot.press(key)
+            await until(pilot, lambda: "run 9" in head(app) and " min left" in head(app))
+        await pilot.press("4")
+        assert "run 9" not in head(app), "the screen itself says it"
+        await pilot.press("5")
+        app.run_worker(app.desk.cancel())
+        await until(pilot, lambda: app.desk.story.view.finished is not None)
+        await until(pilot, lambda: any("cancelled" in note.message for note in app._notifications))
+        assert "run 9" not in head(app)
+
+    drive(app, talk)
+
+
+def test_enter_opens_the_result_of_a_run_that_ended(stage):
+    app, seq = finished(stage)
+
+    async def talk(pilot):
+        await caught_up(pilot, app, seq)
+        await until(pilot, lambda: app.desk.saved)
+        assert "enter opens the result" in top(app)[2]
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "results" and app.screen.has_class("-opened"))
+
+    drive(app, talk)
+
+
+def test_a_second_run_is_started_only_after_a_question(stage):
+    app, seq = following(stage)
+
+    async def talk(pilot):
+        await caught_up(pilot, app, seq)
+        await pilot.press("3")
+        app.screen._plan, app.screen._request = made.plan(), PlanRequest("{}")
+        app.screen.action_consent()
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("n")
+        await until(pilot, lambda: app.current_mode == "run")
+
+    drive(app, talk)

@@ -30,6 +30,8 @@ from raidtui.model.result import Cell
 
 _PACE_FROM_S = 10.0
 """Planned seconds that must be done before the pace of the run is used, in seconds."""
+_TELLING_S, _TELLING_PART = 5.0, 0.01
+"""Seconds and part of a step from which on its own progress tells its end."""
 
 
 class RunView(msgspec.Struct, frozen=True):
@@ -59,6 +61,8 @@ class RunView(msgspec.Struct, frozen=True):
     skipped: frozenset[str] = frozenset()
     """Ids of cells that turned out not to be needed."""
     cancel_asked: bool = False
+    cancelled_done_s: float = 0.0
+    """Planned seconds that were done when the run was cancelled."""
     finished: RunFinished | None = None
     recovered: RecoverFinished | None = None
 
@@ -112,8 +116,8 @@ def _after(view: RunView, record: Record) -> RunView:
             before_s = _without(view, frozenset(cells), block)
             planned = {cell.id for cell in view.plan.cells} if view.plan else set()
             return replace(view, skipped=view.skipped | (planned & set(cells)), before_s=before_s, cell=None, sample=None)
-        case CancelAsked():
-            return replace(view, cancel_asked=True)
+        case CancelAsked() if not view.cancel_asked:
+            return replace(view, cancelled_done_s=done_s(view, record.at_s), cancel_asked=True)
         case RunFinished() as finished:
             return replace(view, finished=finished, sample=None, cell=None)
         case RecoverFinished() as recovered:
@@ -132,7 +136,9 @@ def _without(view: RunView, cells: frozenset[str], block: str) -> tuple[float, .
 
 
 def done_s(view: RunView, at_s: float) -> float:
-    """Return the planned seconds that are done, `at_s` seconds after the start of the run."""
+    """Return the planned seconds that are done, `at_s` seconds after its start; of a cancelled run, until then."""
+    if view.cancel_asked:
+        return view.cancelled_done_s
     if view.finished is not None and view.before_s:
         return view.before_s[-1]
     if view.position < 0:
@@ -155,9 +161,15 @@ def fraction(view: RunView, at_s: float) -> float:
 
 
 def left_s(view: RunView, at_s: float) -> float | None:
-    """Return the estimated seconds until the end, at the pace so far; None before the plan is known."""
-    if not view.before_s:
+    """Return the estimated seconds until the end, at the pace so far; None before the plan is known, and once cancelled.
+
+    A step that reports its own progress, such as a sync, is at its own pace.
+    """
+    if not view.before_s or view.cancel_asked:
         return None
     done = done_s(view, at_s)
     pace = min(4.0, max(0.25, at_s / done)) if done >= _PACE_FROM_S else 1.0
-    return (view.before_s[-1] - done) * pace
+    spent_s, part = at_s - view.step_began_s, view.step_fraction
+    if view.step_done or part is None or part < _TELLING_PART or spent_s < _TELLING_S or view.finished is not None:
+        return (view.before_s[-1] - done) * pace
+    return spent_s * (1 - min(1.0, part)) / part + (view.before_s[-1] - view.before_s[view.position + 1]) * pace

@@ -80,6 +80,14 @@ class CellStarted(Event, frozen=True, tag="cell-started"):
     """Kernel names of the arrays of members (journal, spare), by kernel name. Empty in journals of older versions."""
 
 
+class DevicesBuilt(Event, frozen=True, tag="devices-built"):
+    """Devices of the layout that is being built, as far as they stand. For displays alone."""
+
+    devices: dict[str, str]
+    """Roles by kernel name, like `CellStarted.devices`."""
+    parents: dict[str, str] = {}
+
+
 class Skipped(Event, frozen=True, tag="skipped", omit_defaults=True):
     """Planned, and not needed any more (`Policy.ranking`)."""
 
@@ -151,6 +159,7 @@ AnyEvent = (
     | StepDone
     | StepFailed
     | CellStarted
+    | DevicesBuilt
     | Skipped
     | WorkloadSampled
     | FrameTaken
@@ -163,7 +172,7 @@ AnyEvent = (
     | RecoverFinished
 )
 
-LIVE = (StepProgressed, WorkloadSampled, FrameTaken, HostSampled)
+LIVE = (StepProgressed, WorkloadSampled, FrameTaken, HostSampled, DevicesBuilt)
 """Events that need not survive a crash: they are written, but not waited for."""
 
 

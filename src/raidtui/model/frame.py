@@ -378,6 +378,11 @@ class Frames:
         before = read_counters(self._before[name]) if name in self._before else after
         return None if before is None else rates(before, after, self.span_s)
 
+    def change(self, name: str) -> tuple[str, str] | None:
+        """Return a device's counters before and after this frame; None if they did not change, or it is new."""
+        before, after = self._before.get(name), self.devices.get(name)
+        return None if before is None or after is None else (before, after)
+
     def cpu_rates(self, name: str) -> CpuRates | None:
         """Return the use of a core (`cpu0`) since the previous frame."""
         if name not in self._before or name not in self.cpus:

@@ -10,7 +10,6 @@ from raidtui.base.attention import Watch
 from raidtui.base.silence import Silent
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.scenario import Policy
-from raidtui.model.units import duration_text
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Part
@@ -98,7 +97,7 @@ def wait_for_sync(context: Context, name: str, read: Callable[[], P], lost: Call
             raise fail(MEMBER_LOST, text, place=name, remedy=remedy, exit=Exit.BUILD_FAILED)
         if now != last:
             last = now
-            context.report(_progress_text(now.fraction, time.monotonic() - began), now.fraction)
+            context.report("initial sync", now.fraction)
         try:
             watch.tick()
         except Silent as silent:
@@ -107,10 +106,3 @@ def wait_for_sync(context: Context, name: str, read: Callable[[], P], lost: Call
         time.sleep(POLL_S)
     seconds = time.monotonic() - began
     return Outcome("done", {"initial_sync": f"waited for {seconds:.0f} s", "sync_seconds": round(seconds, 3)})
-
-
-def _progress_text(fraction: float | None, seconds: float) -> str:
-    if fraction is None:
-        return "initial sync"
-    left = f", {duration_text(seconds / fraction - seconds)} left" if fraction > 0.01 and seconds > 2 else ""
-    return f"initial sync {100 * fraction:.0f} %{left}"

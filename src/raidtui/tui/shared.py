@@ -126,6 +126,11 @@ class SharedApp(KeyQueue):
         self.drafts = DraftKeeper(self)
         self.notices: list[str] = []
         """Sentences about settings of the operator that were ignored."""
+        self.run_words = ""
+        """Progress of the run that goes on, for the head of every screen; empty if there is none."""
+        self.run_changed: Signal[str] = Signal(self, "run-words")
+        self.wanted_result: Path | None = None
+        """Result that the screen Results opens next."""
         self.result_files: list[Path] = []
         """Result files named on the command line, beside those in the results folder."""
         self._ask = ask
@@ -210,6 +215,9 @@ class SharedApp(KeyQueue):
 
     def on_run_said(self, message: RunSaid) -> None:
         self.desk.take(message)
+        if (words := self.desk.badge) != self.run_words:
+            self.run_words = words
+            self.run_changed.publish(words)
 
     def follow_run(self, run: str) -> None:
         """Show a run while it goes on, on the screen Run."""
@@ -220,6 +228,11 @@ class SharedApp(KeyQueue):
         """Show an earlier run of the server, all its records, on the screen Run."""
         self.desk.open(run)
         self.call_later(self.switch_mode, "run")
+
+    def show_result(self, path: Path) -> None:
+        """Open a saved result on the screen Results."""
+        self.wanted_result = path
+        self.call_later(self.switch_mode, "results")
 
     def open_result(self, source: Path | bytes) -> None:
         """Show a result file on the screen Run, or a notice if it cannot be read."""

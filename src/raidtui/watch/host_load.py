@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import Final
 
 from raidtui.model.frame import Frame, Frames
 from raidtui.model.hosts import LOAD_EVERY_S, MOST_NAMED, HostLoad
 from raidtui.watch.sampler import Sampler
+
+_TRAFFIC_BYTES_PER_S: Final = 1e4
+"""An interface with less is left out."""
 
 
 def load_of(frames: Frames, devices: Iterable[str]) -> HostLoad | None:
@@ -18,7 +22,8 @@ def load_of(frames: Frames, devices: Iterable[str]) -> HostLoad | None:
     rates = [found for name in names if (found := frames.rates(name)) is not None]
     utils = [one.util_percent for one in rates if one.util_percent is not None]
     moved = {name: seen for name in frames.networks if name != "lo" and (seen := frames.network_rates(name)) is not None}
-    busiest = sorted(moved, key=lambda name: -moved[name].busiest_bytes_per_s)[:MOST_NAMED]
+    busy = [name for name, seen in moved.items() if seen.busiest_bytes_per_s >= _TRAFFIC_BYTES_PER_S]
+    busiest = sorted(busy, key=lambda name: -moved[name].busiest_bytes_per_s)[:MOST_NAMED]
     used = frames.cores_used()
     return HostLoad(
         span_s=round(frames.span_s, 3),

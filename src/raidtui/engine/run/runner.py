@@ -30,6 +30,7 @@ from raidtui.model.event import (
     AnyEvent,
     CellDone,
     CellStarted,
+    DevicesBuilt,
     DisksAdmitted,
     FrameTaken,
     HostSampled,
@@ -240,7 +241,8 @@ class Runner:
         try:
             for step in phases["build"]:
                 self._do(step)
-                self.sampler.watch_md(self._family(step).devices)
+                self.sampler.watch_md((family := self._family(step)).devices)
+                self._emit(DevicesBuilt(*family))
             look_again(steps[0].block, self._done_builds, self.context)
             self._measure_all(phases["measure"])
             if not (self.watchdog.lost or self.cancel.is_set()):
@@ -274,9 +276,8 @@ class Runner:
 
     def _cell_done(self, cell: Cell) -> None:
         if not cell.valid:
-            exit_code = int(Exit.INVALID)
-            wrong = of_weight(cell.marks, "invalid")
-            self._failed(Exit.INVALID, [Problem(mark.code, mark.sentence, cell.id, exit=exit_code) for mark in wrong])
+            wrong, invalid = of_weight(cell.marks, "invalid"), int(Exit.INVALID)
+            self._failed(Exit.INVALID, [Problem(mark.code, mark.sentence, cell.id, exit=invalid) for mark in wrong])
         self._emit(CellDone(cell))
         self._save()
 

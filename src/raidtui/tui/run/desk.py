@@ -14,9 +14,13 @@ from textual.signal import Signal
 
 from raidtui.base.text import clean, plural
 from raidtui.front.files import save
+from raidtui.front.phrases import ending_line
+from raidtui.front.progress import fraction, left_s
+from raidtui.model.event import RunFinished
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.model.protocol import Recovered, RunInfo, RunList
 from raidtui.model.refusals import OUTPUT, UNREADABLE
+from raidtui.model.units import duration_text
 from raidtui.results.load import read_result
 from raidtui.tui.link import Link, LinkState, complain
 from raidtui.tui.run.feed import FeedState, RunFeed, RunSaid, records_of
@@ -77,6 +81,17 @@ class RunDesk:
         waited_s = time.monotonic() - self._heard_at if self.running and self._heard_at else 0.0
         return self.story.end_s + waited_s
 
+    @property
+    def badge(self) -> str:
+        """Progress of the run in a few words, which change seldom; empty if none goes on."""
+        if not self.running:
+            return ""
+        view, at_s = self.story.view, self.elapsed_s
+        left = left_s(view, at_s)
+        minutes = max(1, round(left / 60)) if left is not None else 0
+        words = f", {duration_text(60 * minutes) if minutes >= 60 else f'{minutes} min'} left" if minutes else ""
+        return f"run {fraction(view, at_s) * 100:.0f} %{', cancelling' if view.cancel_asked else words}"
+
     def close(self) -> None:
         """Stop following. The run goes on."""
         if self._feed is not None:
@@ -133,13 +148,27 @@ class RunDesk:
         """Handle a message of the feed. Late messages of another run are ignored."""
         if message.feed is not self._feed:
             return
-        was_ended = self.story.view.finished is not None
+        was_ended = self.story.view.finished is not None or self.feed_state.word == "ended"
         self.story.take(message.records)
         self.feed_state = message.state
         self._heard_at = time.monotonic()
-        if self.source == "followed" and self.story.view.finished is not None and not was_ended:
-            self._app.run_worker(self.save(), group="run-save")
+        finished = self.story.view.finished
+        if self.source == "followed" and not was_ended:
+            if finished is not None:
+                self._app.run_worker(self.save(), group="run-save")
+            if finished is not None or self.feed_state.word == "ended":
+                self._tell_end(finished)
         self.changed.publish(self)
+
+    def _tell_end(self, finished: RunFinished | None) -> None:
+        """Ring the bell, and say how the run ended on the screens that do not show it."""
+        self._app.bell()
+        if self._app.current_mode == "run":
+            return
+        problem = self.feed_state.problem
+        words = ending_line(self.story.view, finished) if finished else clean(problem.message) if problem else ""
+        good = finished is not None and finished.exit == 0
+        self._app.notify(f"{words} · 4 shows it", severity="information" if good else "warning", timeout=20, markup=False)
 
     def link_changed(self, state: LinkState) -> None:
         """Send a cancel that waits for the connection, and look once for a run that goes on."""

@@ -149,7 +149,7 @@ def _machine(used: float | None, cores: int, networks: Iterable[tuple[str, tuple
             line.append_text(bar(share, _BAR_WIDTH, "warn" if full else "accent")).append(" ")
         line.append(f"{used:.1f} of {cores}{' !' if full else ''}", "warn" if full else "")
     for name, (received, sent) in networks:
-        part = Text(" " if small else f"  {clean(name, 15)}").append(" in ", "dim").append(mb_s_text(received))
+        part = Text("" if small else f"  {clean(name, 15)}").append(" in ", "dim").append(mb_s_text(received))
         part.append(" out ", "dim").append(mb_s_text(sent)).append(" MB/s", "dim")
         if line.cell_len + part.cell_len > width:
             break

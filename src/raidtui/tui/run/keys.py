@@ -18,7 +18,7 @@ less or more time.
 `h` marks the next host of a run that has several.
 
 `x` cancels: it asks once, and everything that was built is taken down. `w` saves the result, which happens by itself when a
-run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
+run ends; enter opens it then. `r` recovers a run that was interrupted. `l` lists the server's runs.
 """
 
 BINDINGS: Final[list[BindingType]] = [
@@ -35,6 +35,7 @@ BINDINGS: Final[list[BindingType]] = [
     Binding("x", "cancel", "Cancel", id="run.cancel", tooltip="End the run and take down what it built"),
     Binding("r", "recover", "Recover", id="run.recover", tooltip="Undo what an interrupted run left behind"),
     Binding("w", "save", "Save", id="run.save", tooltip="Save the result"),
+    Binding("enter", "result", "Result", id="run.result", tooltip="Open the saved result on the screen Results"),
     Binding("l", "runs", "Runs", id="run.list", tooltip="Runs of the server: attach to one, or open one"),
     Binding("H", "host(-1)", "Host before", id="run.host_back", tooltip="The host before", show=False),
     Binding("left", "step(-1)", "Back", id="run.back", tooltip="Playhead back", show=False),

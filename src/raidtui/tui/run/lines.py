@@ -215,6 +215,8 @@ _MOST_BARS = 16
 _MOST_THREADS = 8
 _BUSY_PERCENT = 0.05
 _HOT_C = 70.0
+_FULL_PERCENT = 90.0
+"""Share of a core from which on it may be what limits."""
 
 
 def machine_lines(moment: Moment, width: int) -> list[Text]:
@@ -238,10 +240,12 @@ def _arrays(frames: Frames, width: int) -> Iterator[Text]:
         at_work = state.action not in (None, "idle")
         if not at_work:
             line.append(clean(state.array_state or "gone", 20)).append("  ")
-        if state.degraded:
+        # A member that is being built counts as missing to the kernel: a new raid5 is built that way.
+        if state.degraded and not (at_work and state.action in ("recover", "resync")):
             line.append(f"{glyphs().bad} {state.degraded} missing  ", "alert")
         if at_work:
             line.append(clean(state.action, 20), "warn")
+            line.append(f", {state.degraded} not in sync yet" if state.degraded else "", "warn")
         if at_work and state.done_sectors is not None and state.total_sectors:
             share = 100 * state.done_sectors / state.total_sectors
             line.append(f" {share:.1f} % ", "warn")
@@ -286,8 +290,9 @@ def _cores(frames: Frames, width: int) -> Iterator[Text]:
         line = Text(no_wrap=True)
         for name in names[row::rows]:
             line.append(f"{clean(name, 6).removeprefix('cpu'):>3} ")
-            line.append_text(bar(busy[name], max(4, min(30, each - 10)), "accent"))
-            line.append(f"{busy[name]:4.0f}  ")
+            full = busy[name] >= _FULL_PERCENT
+            line.append_text(bar(busy[name], max(4, min(30, each - 10)), "warn" if full else "accent"))
+            line.append(f"{busy[name]:4.0f}{'!' if full else ' '} ", "warn" if full else "")
         yield line
 
 
@@ -303,8 +308,9 @@ def _threads(frames: Frames, width: int) -> Iterator[Text]:
     name_width = max(8, min(24, width - 20))
     for percent, name in busy[:_MOST_THREADS]:
         line = Text(f"{clean(name, name_width):<{name_width}} ", no_wrap=True)
-        line.append_text(bar(percent, max(4, min(20, width - name_width - 8)), "accent"))
-        yield line.append(f"{percent:6.1f}")
+        full = percent >= _FULL_PERCENT
+        line.append_text(bar(percent, max(4, min(20, width - name_width - 9)), "warn" if full else "accent"))
+        yield line.append(f"{percent:6.1f}{' !' if full else ''}", "warn" if full else "")
 
 
 def network_line(frames: Frames, width: int) -> Text | None:
@@ -336,6 +342,7 @@ def _temperatures(moment: Moment, width: int) -> Iterator[Text]:
     for first in range(0, len(hottest), columns):
         line = Text(no_wrap=True)
         for name in hottest[first : first + columns]:
-            heat = "warn" if known[name] >= _HOT_C else ""
-            line.append(f"{clean(name, 20):<{each - 6}}", "dim").append(f"{known[name]:4.0f}  ", heat)
+            hot = known[name] >= _HOT_C
+            line.append(f"{clean(name, 20):<{each - 6}}", "dim")
+            line.append(f"{known[name]:4.0f}{'!' if hot else ' '} ", "warn" if hot else "")
         yield line

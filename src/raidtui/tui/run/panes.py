@@ -58,7 +58,8 @@ def _doing(desk: RunDesk, moment: Moment) -> Text:
     if view.finished is not None:
         good = view.finished.exit == 0
         sign = glyphs().good if good else glyphs().bad
-        return Text.assemble((f"{sign} {ending_line(view, view.finished)}", "good" if good else "alert"))
+        words = ending_line(view, view.finished).removeprefix(f"run {clean(view.run)} ")
+        return Text.assemble((f"{sign} {words}", "good" if good else "alert"))
     if desk.feed_state.word == "ended" and desk.feed_state.problem is not None and not moment.past:
         words = clean(desk.feed_state.problem.message)
         return Text(f"! {words}" + (" · r recovers" if desk.interrupted else ""), style="alert")
@@ -66,7 +67,8 @@ def _doing(desk: RunDesk, moment: Moment) -> Text:
         return Text("reading the run's journal …" if desk.feed_state.word == "reading" else "")
     said = Text(f"{cell_count(view)}{clean(view.step.title) if view.step else 'starting'}")
     if view.step_text and not view.step_done:
-        said.append(f" · {clean(view.step_text)}", "accent")
+        share = "" if view.step_fraction is None else f" {view.step_fraction * 100:.0f} %"
+        said.append(f" · {clean(view.step_text)}{share}", "accent")
     if view.cancel_asked:
         said = Text("cancelling · ", style="warn") + said
     return said
@@ -81,7 +83,7 @@ def _numbers(desk: RunDesk, moment: Moment) -> Text:
     if moment.view.sample is not None:
         line.append("filling: " if moment.view.prefill else "", "accent").append(sample_line(moment.view.sample))
     elif desk.saved and moment.view.finished is not None:
-        line.append(f"result: {clean(desk.saved, 4096)}", "dim")
+        line.append("enter", "strong").append(" opens the result").append(f" · {clean(desk.saved, 4096)}", "dim")
     elif desk.source in ("opened", "file") and not moment.past:
         line.append("left and right move through the run, [ and ] from cell to cell", "dim")
     elif moment.view.finished is None and (words := total_words(desk.story, moment)):
@@ -208,6 +210,8 @@ def _fitted(name: str, width: int) -> str:
 
 
 _IOPS, _RATE, _LATENCY = "iops", "rate", "latency"
+_DISKS_STYLE = 4
+"""Style of the first series of the disks: not one that means a warning."""
 _FIGURES = {
     _IOPS: (("read", "read_iops"), ("write", "write_iops")),
     _RATE: (("read", "read_bytes_per_s"), ("write", "write_bytes_per_s")),
@@ -236,10 +240,19 @@ class RunCharts(SharedTime):
         return self.query_one(f"#{_IOPS}", Chart)
 
     def take(self, story: Story, until_s: float, *, ended: bool) -> None:
-        """Show the run's samples with this second as the newest, or as the last of a run that has ended."""
+        """Show the run's samples with this second as the newest, or as the last of a run that has ended; and what the disks
+        do where there are none.
+        """
+        edges = story.cell_edges()
         for chart in self.query(Chart):
-            lines = [Series(name, story.samples.lines[figure]) for name, figure in _FIGURES[chart.id or ""]]
-            chart.show([line for line in lines if line.points], until_s=until_s, begin_s=0.0, ended=ended)
+            figures = _FIGURES[chart.id or ""]
+            lines = [Series(name, story.samples.lines[figure]) for name, figure in figures]
+            lines += [
+                Series(f"disks {name}", story.disks.lines[figure], style)
+                for style, (name, figure) in enumerate(figures, _DISKS_STYLE) if figure in story.disks.lines
+            ]  # fmt: skip
+            shown = [line for line in lines if line.points]
+            chart.show(shown, until_s=until_s, begin_s=0.0, ended=ended, marks=edges)
 
     def look_at(self, window_s: float | None) -> None:
         """Show the last `window_s` seconds, or everything, and no playhead."""

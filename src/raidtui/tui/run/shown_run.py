@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -17,6 +16,7 @@ from raidtui.model import event as events
 from raidtui.model.event import Record
 from raidtui.model.frame import Frames
 from raidtui.model.problem import Problem
+from raidtui.tui.run.disk_track import DiskTrack
 from raidtui.tui.run.tracks import FrameTrack, HostTrack, SampleTrack
 
 Kind = Literal["step", "note", "warning", "error", "valid", "invalid", "end"]
@@ -108,7 +108,7 @@ class Moment(NamedTuple):
     view: RunView
     frames: Frames
     cell: events.CellStarted | None
-    """The cell that is measured; between two cells the one before."""
+    """The cell that is measured; between two cells the one before, or the layout that is built, which has no name."""
     past: bool
     """True if it was requested by the playhead and is not the newest."""
 
@@ -134,11 +134,13 @@ class Story:
         self.samples = SampleTrack()
         self.frames = FrameTrack()
         self.hosts = HostTrack()
+        self.disks = DiskTrack()
         self.log = StepLog()
         self._cell: events.CellStarted | None = None
         self._marks: list[_Mark] = [_Mark(0.0, self.view, None)]
         """The view after each record that is not one of many."""
         self._reports: list[_Report] = []
+        self._edges: list[float] = []
 
     def take(self, records: Iterable[Record]) -> bool:
         """Return True if any record was new."""
@@ -176,7 +178,7 @@ class Story:
 
     def cell_edges(self) -> list[float]:
         """Start of each cell, in seconds of the run."""
-        return [mark.at_s for before, mark in pairwise(self._marks) if mark.cell is not before.cell]
+        return self._edges
 
     def log_at(self, moment: Moment) -> list[LogLine]:
         """Return the lines of the step log at that moment, oldest first."""
@@ -190,9 +192,17 @@ class Story:
             record = replace(record, event=events.CellDone(slim))
         elif isinstance(event, events.CellStarted):
             self._cell = event
+        elif isinstance(event, events.DevicesBuilt):
+            self._cell = events.CellStarted("", 0, 0, event.devices, event.parents)
         self.view = advance(self.view, record)
+        if isinstance(event, events.CellStarted):
+            self._edges.append(self.view.at_s)
         if isinstance(event, events.FrameTaken):
             self.frames.take(self.view.at_s, record.seq, event.frame)
+            if self.view.sample is None:
+                self.disks.take(self.view.at_s, self.frames.now, self._cell)
+            else:
+                self.disks.pause()
         elif isinstance(event, events.WorkloadSampled):
             self.samples.take(self.view.at_s, record.seq, event)
         elif isinstance(event, events.HostSampled):

@@ -26,6 +26,7 @@ from textual.widgets import Static
 from raidtui.base.text import clean, clean_lines
 from raidtui.tui.link import LinkState
 from raidtui.tui.shared import SCREENS, Seen, SharedApp
+from raidtui.tui.widgets.glyphs import glyphs
 from raidtui.tui.widgets.kept_lines import KeptLines
 
 _AGE_EVERY_S = 1.0
@@ -127,7 +128,7 @@ class KeyLine(KeptLines):
 
 
 class Head(Static, KeptLines):
-    """First line of a screen: the server, the connection, and the age of what is shown."""
+    """First line of a screen: the server, the connection, the run that goes on, and the age of what is shown."""
 
     DEFAULT_CSS = """
     Head { dock: top; height: 1; background: $panel; color: $foreground; padding: 0 1; }
@@ -140,6 +141,8 @@ class Head(Static, KeptLines):
     def on_mount(self) -> None:
         app = cast(SharedApp, self.app)
         app.link_changed.subscribe(self, lambda _: self._draw())
+        if cast(ModeScreen, self.screen).MODE != "run":
+            app.run_changed.subscribe(self, lambda _: self._draw())
         self._draw()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -154,11 +157,13 @@ class Head(Static, KeptLines):
 
     def _draw(self) -> None:
         app = cast(SharedApp, self.app)
-        line = _place(app.link_state, app.place)
-        room = self.size.width - self._age.cell_len - 2
-        if self._age and room > 0:
+        line, right = _place(app.link_state, app.place), self._age
+        if app.run_words and cast(ModeScreen, self.screen).MODE != "run":
+            right = Text.assemble((f"{glyphs().now} {app.run_words}", "bold"), "  " if right else "", right)
+        room = self.size.width - right.cell_len - 2
+        if right and room > 0:
             line.truncate(room, overflow="ellipsis", pad=True)
-            line.append("  ").append_text(self._age)
+            line.append("  ").append_text(right)
         self.update(line, layout=False)
 
 

@@ -258,8 +258,23 @@ class PlanScreen(ModeScreen):
 
     def action_consent(self) -> None:
         plan, request = self._plan, self._request
-        if plan is not None and request is not None:
-            self.app.push_screen(ConsentDialog(plan), lambda erase: self._start(request, plan, erase))
+        if plan is None or request is None:
+            return
+
+        def go_on(yes: bool | None) -> None:
+            if yes:
+                self.app.push_screen(ConsentDialog(plan), lambda erase: self._start(request, plan, erase))
+            else:
+                self.app.switch_mode("run")
+
+        desk = self.raidtui.desk
+        if not desk.running:
+            go_on(True)
+            return
+        from raidtui.tui.run.dialogs import Confirm
+
+        asked = f"Run {clean(desk.run)} is going on. Two runs on one server disturb each other's numbers."
+        self.app.push_screen(Confirm("A run is going on", asked, yes="Start another one", no="Show the run"), go_on)
 
     def _start(self, request: PlanRequest, plan: Plan, erase: tuple[str, ...] | None) -> None:
         if erase is None:

@@ -126,7 +126,11 @@ class ResultsScreen(Keeping):
 
     @on(LibraryPane.Changed)
     def _list_changed(self) -> None:
-        if self._opened is None:
+        wanted, entries = self.raidtui.wanted_result, self._list.entries.values()
+        if wanted and (key := next((entry.key for entry in entries if entry.path == wanted), None)):
+            self.raidtui.wanted_result = None
+            self._open(key, focus=True)
+        elif self._opened is None:
             self._preview()
         elif (newer := self._list.newer(self._opened)) is not None and not self.has_class("-comparing"):
             self._load(newer, focus=self.has_class("-opened"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -60,7 +61,7 @@ class RunScreen(ModeScreen):
     RunScreen #devices { height: 2fr; }
     RunScreen #steps { height: 1fr; }
     RunScreen #cells { height: 2fr; }
-    RunScreen #hosts { height: 3fr; }
+    RunScreen #hosts { height: 5fr; }
     RunScreen #machine { height: 3fr; }
     RunScreen PaneBar { display: none; }
     RunScreen.-one PaneBar { display: block; }
@@ -176,7 +177,7 @@ class RunScreen(ModeScreen):
         self.query_one("#top", Lines).show(lambda width: top_lines(desk, moment, width))
         view, past = moment.view, moment.at_s if moment.past else None
         until_s = desk.story.end_s if self.playhead_s is None else self._held_until_s
-        sampled, ended = desk.story.samples.count, not desk.running
+        sampled, ended = desk.story.samples.count + desk.story.disks.count, not desk.running
         if self._news("charts", (sampled, until_s if sampled else None, ended)):
             self.query_one(RunCharts).take(desk.story, until_s, ended=ended)
         if self._news("devices", (moment.frames.at_s, moment.cell, view.cell, past)):
@@ -203,7 +204,8 @@ class RunScreen(ModeScreen):
     def _offer(self) -> None:
         """Offer the keys that can be used now; the footer is drawn anew only if they change."""
         view, desk = self.desk.story.view, self.desk
-        could = (desk.source, desk.running, desk.interrupted, view.cancel_asked, bool(view.cells), view.plan is None)
+        could = (desk.source, desk.running, desk.interrupted, view.cancel_asked, bool(view.cells), view.plan is None,
+                 bool(desk.saved), view.finished is None)  # fmt: skip
         if could != self._could:
             self._could = could
             self.refresh_bindings()
@@ -334,6 +336,8 @@ class RunScreen(ModeScreen):
         desk = self.desk
         if action == "recover":
             return desk.interrupted
+        if action == "result":
+            return bool(desk.saved) and desk.story.view.finished is not None
         if action == "host":
             return bool(hosts_of(desk.story))
         if action == "cancel":
@@ -364,6 +368,9 @@ class RunScreen(ModeScreen):
 
     def action_save(self) -> None:
         self.run_worker(self.desk.save(), group="run-save")
+
+    def action_result(self) -> None:
+        self.raidtui.show_result(Path(self.desk.saved))
 
     def action_runs(self) -> None:
         self.run_worker(self._list_runs(), group="run-list", exclusive=True)

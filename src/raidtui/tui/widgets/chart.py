@@ -120,6 +120,7 @@ at that moment, and so do the other panes. Escape goes back to the newest.
         self.set_reactive(Chart.title, title)
         self.set_reactive(Chart.window_s, window_s)
         self._series: tuple[Series, ...] = ()
+        self._marks: Sequence[float] = ()
         self._begin_s = 0.0
         self._until_s = 0.0
         self._ended = False
@@ -128,13 +129,14 @@ at that moment, and so do the other panes. Escape goes back to the newest.
         self._role_styles: dict[int, Style] = {}
 
     def show(
-        self, series: Sequence[Series], *, until_s: float | None = None, begin_s: float | None = None, ended: bool = False
-    ) -> None:
+        self, series: Sequence[Series], *, until_s: float | None = None, begin_s: float | None = None, ended: bool = False,
+        marks: Sequence[float] = ()
+    ) -> None:  # fmt: skip
         """Take new data. Charts side by side share `begin_s` and `until_s`; without them, the data's own are used.
 
-        With `ended` no room is left for more.
+        With `ended` no room is left for more. At `marks`, in order, there is a vertical line.
         """
-        self._series, self._ended = tuple(series), ended
+        self._series, self._ended, self._marks = tuple(series), ended, marks
         times = [(one.points[0][0], one.points[-1][0]) for one in series if one.points]
         self._begin_s = begin_s if begin_s is not None else min((first for first, _ in times), default=0.0)
         self._until_s = until_s if until_s is not None else max((last for _, last in times), default=self._begin_s)
@@ -166,7 +168,8 @@ at that moment, and so do the other panes. Escape goes back to the newest.
         if self.cursor_s is not None:
             note = f"at {clock_text(self.cursor_s - self._begin_s)}  {note}"
         look = self._look._replace(title=self.title, log=self.log_scale, note=note)
-        return picture(self._series, look, *self.size, self._window(), self._begin_s, self.cursor_s, self._plot)
+        window = self._window()
+        return picture(self._series, look, *self.size, window, self._begin_s, self.cursor_s, self._plot, self._marks)
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width

@@ -16,8 +16,8 @@ AXIS, TITLE, SERIES = 0, 1, 8
 """Roles of a character: of the axes and what is blank; of the title; `SERIES + n` of the nth series."""
 CURSOR = 128
 """Added to a role below the playhead."""
-_ROLES = bytes([AXIS, *(SERIES + number for number in range(CURSOR - SERIES))]).ljust(256, bytes([SERIES]))
-"""The role of a cell by its owner."""
+_MARK_EVERY = 4
+"""Marks are drawn if each has so many cells on average."""
 LABEL_WIDTH = 6
 """Cells of the numbers on the left, the line beside them included."""
 
@@ -27,6 +27,8 @@ class Series(NamedTuple):
 
     name: str
     points: Sequence[Point]
+    style: int | None = None
+    """Number of its colour; by its place if None."""
 
 
 class Look(NamedTuple):
@@ -52,35 +54,41 @@ class Row(NamedTuple):
 
 def picture(
     series: Sequence[Series], look: Look, width: int, height: int, window_s: tuple[float, float],
-    origin_s: float = 0.0, cursor_s: float | None = None, draw: Callable[..., Plot] = plot
+    origin_s: float = 0.0, cursor_s: float | None = None, draw: Callable[..., Plot] = plot, marks: Sequence[float] = ()
 ) -> list[Row]:  # fmt: skip
     """Return exactly `height` lines of `width` cells: title with values at the playhead (or the newest), plot, time axis.
 
     What does not fit is left out: first the time axis, then the plot. `window_s` is the first and last second shown; `draw`
-    does what `plot` does.
+    does what `plot` does; `marks` are seconds with a vertical line. A series without a value in the window is not named.
     """
     if width <= 0 or height <= 0:
         return []
-    rows = [title_row(series, look, width, cursor_s)]
+    rows = [title_row(series, look, width, cursor_s, window_s)]
     plot_height = height - 1 - (height >= 4)
     plot_width = width - LABEL_WIDTH - (len(series) > 1)
     if height < 3 or plot_width < 2:
         return (rows + [Row(" " * width, bytes(width))] * height)[:height]
-    rows += _plot_rows(series, look, plot_width, plot_height, window_s, cursor_s, draw)
+    rows += _plot_rows(series, look, plot_width, plot_height, window_s, cursor_s, draw, marks)
     if height >= 4:
         rows.append(_time_row(width, plot_width, window_s, origin_s))
     return rows
 
 
-def title_row(series: Sequence[Series], look: Look, width: int, cursor_s: float | None) -> Row:
+def title_row(
+    series: Sequence[Series], look: Look, width: int, cursor_s: float | None, window_s: tuple[float, float] | None = None
+) -> Row:
     """Return the title, as in `IOPS  1 read 340k  2 write 12k      1 min`; series carry numbers beside their colours."""
     parts: list[tuple[str, int]] = [(clean(look.title), TITLE)] if look.title else []
     for index, one in enumerate(series):
+        if window_s is not None and not _in_view(one, window_s):
+            continue
         value = value_at(one.points, cursor_s)
+        if value is None and one.style is not None:
+            continue  # what is beside the chart's own series is named only while it has a value
         shown = look.glyphs.absent if value is None else look.format(value) + look.unit
         tag = f"{index + 1} " if len(series) > 1 else ""
         name = f"{clean(one.name)} " if one.name else ""
-        parts.append((f"{'  ' if parts else ''}{tag}{name}{shown}", SERIES + index))
+        parts.append((f"{'  ' if parts else ''}{tag}{name}{shown}", role_of(one, index)))
     room = width - (cell_len(look.note) + 2 if look.note else 0)
     if room < width // 2:
         room, note = width, ""
@@ -101,10 +109,22 @@ def title_row(series: Sequence[Series], look: Look, width: int, cursor_s: float 
     return Row("".join(text) + tail, bytes(roles) + bytes(len(tail)))
 
 
+def role_of(one: Series, index: int) -> int:
+    """Return the role of a series' characters; `index` is its place among all."""
+    return SERIES + (index if one.style is None else one.style)
+
+
 def value_at(points: Sequence[Point], at_s: float | None) -> float | None:
     """Return the value at a second (None: the newest), which is that of the last point not after it."""
     index = len(points) if at_s is None else bisect_right(points, at_s, key=lambda point: point[0])
     return points[index - 1][1] if index else None
+
+
+def _in_view(one: Series, window_s: tuple[float, float]) -> bool:
+    """Return True if the series has a value in the window."""
+    first = bisect_right(one.points, window_s[0], key=lambda point: point[0] + 1e-9)
+    last = bisect_right(one.points, window_s[1], key=lambda point: point[0])
+    return any(one.points[index][1] is not None for index in range(first, last))
 
 
 def shown_values(series: Sequence[Series], window_s: tuple[float, float]) -> list[float]:
@@ -120,7 +140,7 @@ def shown_values(series: Sequence[Series], window_s: tuple[float, float]) -> lis
 
 def _plot_rows(
     series: Sequence[Series], look: Look, width: int, height: int, window_s: tuple[float, float],
-    cursor_s: float | None, draw: Callable[..., Plot]
+    cursor_s: float | None, draw: Callable[..., Plot], marks: Sequence[float] = ()
 ) -> list[Row]:  # fmt: skip
     values = shown_values(series, window_s)
     scale = scale_for(values, look.log)
@@ -134,16 +154,23 @@ def _plot_rows(
     at = None  # the cell that the playhead is in
     if cursor_s is not None and start <= cursor_s <= end:
         at = min(width - 1, int((cursor_s - start) / (end - start) * width))
+    owned = bytes([AXIS, *(role_of(one, index) for index, one in enumerate(series))]).ljust(256, bytes([SERIES]))
+    inside = marks[bisect_right(marks, start) : bisect_right(marks, end)]
+    columns = {min(width - 1, int((mark - start) / (end - start) * width)) for mark in inside}
+    columns = columns if len(columns) <= width // _MARK_EVERY else set()
     rows = []
     for y in range(height):
         text = f"{labels.get(y, '')[: LABEL_WIDTH - 1]:>{LABEL_WIDTH - 1}}{look.glyphs.vertical}"
         line = lines[y]
-        roles = bytearray(owners[y].translate(_ROLES))
+        roles = bytearray(owners[y].translate(owned))
+        for column in columns:
+            if line[column] == " ":
+                line = f"{line[:column]}{look.glyphs.mark}{line[column + 1 :]}"
         if at is not None:
             if line[at] == " ":
                 line = line[:at] + look.glyphs.vertical + line[at + 1 :]
             roles[at] |= CURSOR
-        tag = b"" if tags is None else bytes([SERIES + tags[y] if y in tags else AXIS])
+        tag = b"" if tags is None else bytes([role_of(series[tags[y]], tags[y]) if y in tags else AXIS])
         mark = "" if tags is None else str(tags[y] + 1)[-1] if y in tags else " "
         rows.append(Row(text + line + mark, bytes(len(text)) + bytes(roles) + tag))
     return rows
@@ -154,7 +181,7 @@ def _tags(series: Sequence[Series], scale: Scale, height: int, window_s: tuple[f
     found: dict[int, int] = {}
     for index, one in enumerate(series):
         value = value_at(one.points, window_s[1])
-        if value is None:
+        if value is None or not _in_view(one, window_s):
             continue
         wanted = height - 1 - round(scale.fraction(value) * (height - 1))
         for y in sorted(range(height), key=lambda line: abs(line - wanted)):

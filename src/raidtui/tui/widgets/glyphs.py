@@ -44,12 +44,14 @@ class Glyphs(NamedTuple):
     below: str
     """A link that runs below its maximum."""
     remedy: str
+    mark: str
+    """A vertical line that is no axis."""
 
 
 UNICODE = Glyphs(True, "…", "▲", "▼", "●", "–", "▏▎▍▌▋▊▉█", "▁▂▃▄▅▆▇█", "│", "─",
-                 "✓", "✗", "▶", "·", "–", "·", "■", "≠", "├ ", "└ ", "°C", "↓", "→")  # fmt: skip
+                 "✓", "✗", "▶", "·", "–", "·", "■", "≠", "├ ", "└ ", "°C", "↓", "→", "┊")  # fmt: skip
 ASCII = Glyphs(False, "~", "^", "v", "*", "-", "#", "_.:-=+*#", "|", "-",
-               "+", "x", ">", ".", "/", "-", "=", "!=", "|-", "`-", "C", "!", "->")  # fmt: skip
+               "+", "x", ">", ".", "/", "-", "=", "!=", "|-", "`-", "C", "!", "->", ":")  # fmt: skip
 
 
 def choose(environ: Mapping[str, str]) -> Glyphs:
