@@ -187,3 +187,13 @@ def test_a_run_that_failed_before_it_began_has_no_result_and_keeps_its_cause() -
     assert not tally.began
     tally.add(Record(1, 0.0, "", RunFinished(1, "bug")))
     assert not tally.began
+
+
+def test_a_layer_without_a_uuid_is_gone_once_its_teardown_undid_the_same_arguments() -> None:
+    one, other = {"name": "a", "nqn": "x"}, {"name": "b", "nqn": "y"}
+    begun = [
+        StepStarted(step, "", "nvmeof.offer", creates=Created("nvmeof", args["name"], f"uuid-{step}"), args=args)
+        for step, args in (("s1", one), ("s2", other))
+    ]
+    gone = StepStarted("s3", "", "nvmeof.withdraw", args=one)
+    assert story(BEGAN, *begun, gone, StepDone("s3", "undone", 1.0)).left == ("uuid-s2",)

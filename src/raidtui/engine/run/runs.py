@@ -247,6 +247,9 @@ def fold(records: Iterator[Record]) -> Story:
             undone = common_args(step).uuid if step and event.outcome in ("undone", "nothing to do") else None
             if undone and not (step and step.creates):
                 left.discard(str(undone))
+            if step and not step.creates and event.outcome in ("undone", "nothing to do"):
+                # The arguments of layers without a UUID are those of the step that made it.
+                left -= {str(one.creates.uuid) for one in made if one.creates and one.args == step.args}
             if step and step.action == "disks.blank":
                 for disk in (*event.facts.get("blank", ()), *event.facts.get("unwritten", ())):
                     owed.pop(disk, None)
