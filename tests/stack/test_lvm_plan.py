@@ -21,6 +21,7 @@ from raidtui.stack.lvm.pool import pool_differences
 from raidtui.stack.lvm.read_back import missing_extents, size_differences
 from raidtui.stack.lvm.size import data_start, rows
 
+MIB = 1 << 20
 NAMES = Names("abcd1234")
 GROUP = NAMES.new("lvm")
 PVS = [lvm_uuid(NAMES.new("lvm-pv").uuid) for _ in range(3)]
@@ -480,3 +481,37 @@ def test_a_volume_that_lvm_has_too_few_extents_for_gets_as_many_as_there_are(mon
     monkeypatch.setattr(build, "read_group", lambda *_: ({}, whole))
     with pytest.raises(ProblemError):
         build._run(context, group, argv, None, ())
+
+
+def test_a_group_is_divided_into_volumes_alike() -> None:
+    spec = spec_of(type="striped", volumes=3)
+    planned = plan(spec, {"on": 2})
+    made = commands(planned)["lvm.volume"]
+    assert [argv[3] for argv in made] == ["volume", "volume2", "volume3"]
+    assert {(*argv[:3], *argv[4:]) for argv in made} == {(*made[0][:3], *made[0][4:])}, "all else is the same"
+    assert [part.path for part in planned.offers] == [f"/dev/{GROUP.name}/{name}" for name in ("volume", "volume2", "volume3")]
+    assert [part.ref for part in planned.offers] == [f"lvm:{GROUP.name}", f"lvm:{GROUP.name}-2", f"lvm:{GROUP.name}-3"]
+    (target,) = planned.targets
+    assert target.refs == tuple(part.ref for part in planned.offers)
+    whole = plan(spec_of(type="striped"), {"on": 2}).targets[0].size_bytes
+    assert whole - 3 * (8 << 20) <= 3 * target.size_bytes <= whole
+    assert LAYER.devices(spec, {"on": 2}) == 3
+    assert LAYER.shape(spec, parts_of({"on": 2})).size_bytes == 3 * target.size_bytes
+    assert LAYER.describe(spec, {"on": 2}) == "striped of 2, stripe 64KiB, 3 volumes"
+
+
+@pytest.mark.parametrize("kind", ["raid1", "raid5", "raid10", "mirror"])
+def test_each_of_several_volumes_has_images_with_metadata_of_their_own(kind: str) -> None:
+    free = parts_of({"on": 4})
+    one, four = (LAYER.plan(spec_of(type=kind, volumes=number), free, NAMES, SKIP) for number in (1, 4))
+    extents = (8 * GIB - MIB) // (4 * MIB) - 1
+    each = four.build[1].args.volume
+    rows = each.extents // each.stripes + 1
+    assert 4 * rows <= extents + 1
+    assert one.targets[0].size_bytes > 4 * four.targets[0].size_bytes
+
+
+@pytest.mark.parametrize(("option", "value"), [("thin", {}), ("vdo", {}), ("cache", {"on": "@fast"})])
+def test_several_volumes_have_no_pool_and_no_cache(option: str, value: dict[str, Any]) -> None:
+    found = LAYER.check(spec_of(volumes=2, **{option: value}), {"on": 2, f"{option}.on": 1}, "$.lvm")
+    assert ("lvm-volumes", "$.lvm.volumes") in [(problem.code, problem.place) for problem in found]

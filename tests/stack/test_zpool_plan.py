@@ -336,10 +336,10 @@ def test_a_share_of_the_room_is_what_this_zfs_has_room_for(
     context = Context("t", tmp_path, {}, lambda *_: None, threading.Event(), builder=Full(tmp_path))
     if made is None:
         with pytest.raises(CallFailed, match="out of space"):
-            build.create_fitting_volume(context, zpool)
+            build.create_fitting_volumes(context, zpool)
         assert min(tried) >= (zpool.least_bytes or zpool.size_bytes)
     else:
-        made_bytes, calls = build.create_fitting_volume(context, zpool)
+        made_bytes, calls = build.create_fitting_volumes(context, zpool)
         assert (made_bytes, calls) == (tried[-1], (("lzc_create", str(tried[-1])),))
         assert tried[-1] == pytest.approx(made * zpool.size_bytes, rel=1e-3)
         assert tried[-1] % (16 << 10) == 0
@@ -407,3 +407,48 @@ def test_shape(vdev: dict[str, Any], count: int, may_fail: int, penalty: float) 
 )  # fmt: skip
 def test_words(spec: Any, counts: dict[str, int], words: str) -> None:
     assert LAYER.describe(spec, counts) == words
+
+
+def test_a_pool_is_divided_into_volumes_alike() -> None:
+    spec = spec_of({"stripe": "@d"}, volumes=3)
+    planned = plan(spec, {"vdevs[0].stripe": 2})
+    volume = next(draft for draft in planned.build if draft.action == "zpool.volume")
+    assert [argv[-1] for argv in volume.commands] == [f"{NAME}/vol", f"{NAME}/vol2", f"{NAME}/vol3"]
+    assert len({argv[:-1] for argv in volume.commands}) == 1
+    assert [argv[-1] for argv in planned.teardown[0].commands] == [f"{NAME}/vol", f"{NAME}/vol2", f"{NAME}/vol3", NAME]
+    assert planned.targets[0].paths == tuple(f"/dev/zvol/{NAME}/{name}" for name in ("vol", "vol2", "vol3"))
+    assert [part.ref for part in planned.offers] == [f"zpool:{NAME}", f"zpool:{NAME}-2", f"zpool:{NAME}-3"]
+    whole = plan(spec_of({"stripe": "@d"}), {"vdevs[0].stripe": 2}).targets[0].size_bytes
+    assert 0.95 * whole <= 3 * planned.targets[0].size_bytes <= whole
+    assert LAYER.describe(spec, {"vdevs[0].stripe": 2}) == "stripe of 2, 3 volumes, blocks of 16KiB"
+
+
+def test_volumes_that_do_not_fit_are_made_anew_and_all_of_one_size(tmp_path: Path) -> None:
+    zpool = plan(spec_of({"stripe": "@d"}, volumes=2), {"vdevs[0].stripe": 2}).build[0].args
+    there: dict[str, int] = {}
+
+    class Small(Builder):
+        def call(self, function: str, **args: Any) -> Built:
+            if function == "zfs.destroy":
+                del there[args["dataset"]]
+                return Built(None, ())
+            name, size_bytes = args["zpool"].dataset, args["size_bytes"]
+            fits = sum(there.values()) + size_bytes <= 1.98 * zpool.size_bytes
+            there.update({name: size_bytes} if fits else {})
+            return Built(fits, (("lzc_create", name, str(size_bytes)),))
+
+    context = Context("t", tmp_path, {}, lambda *_: None, threading.Event(), builder=Small(tmp_path))
+    size_bytes, calls = build.create_fitting_volumes(context, zpool)
+    assert there == {f"{NAME}/vol": size_bytes, f"{NAME}/vol2": size_bytes}
+    assert [argv[1] for argv in calls] == [f"{NAME}/vol", f"{NAME}/vol2"]
+    assert size_bytes == pytest.approx(zpool.size_bytes * 63 / 64, rel=1e-3)
+
+
+def test_several_volumes_are_rewound_and_not_rolled_back() -> None:
+    spec, counts = spec_of({"stripe": "@d"}, volumes=2, volume={"size": "40%"}), {"vdevs[0].stripe": 2}
+    with pytest.raises(ProblemError) as caught:
+        plan(spec, counts, policy=Policy(reset="rollback"))
+    assert caught.value.problems[0].code == "zpool-volumes"
+    assert plan(spec, counts, policy=Policy(reset="rewind")).renewed
+    dataset = spec_of({"stripe": "@d"}, volumes=2, dataset={})
+    assert [problem.code for problem in LAYER.check(dataset, counts, "$.zpool")] == ["zpool-volumes"]

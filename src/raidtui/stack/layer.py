@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -46,6 +47,8 @@ class Part(NamedTuple):
     """Full-stripe width; None if the device does not stripe."""
     chunk_bytes: int | None = None
     """Chunk size; None if the device does not stripe."""
+    divided: bool = False
+    """True for one of several volumes that a layer was divided into: a host can have it for its own."""
 
 
 Parts = Mapping[str, tuple[Part, ...]]
@@ -68,6 +71,7 @@ class Draft(NamedTuple):
     writes_bytes: int | None = 0
     seconds: float = 1.0
     host: str = ""
+    files: Mapping[str, str] = MappingProxyType({})
 
 
 class PlannedTarget(NamedTuple):

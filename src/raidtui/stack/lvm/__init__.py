@@ -37,6 +37,7 @@ LAYER: Final = Layer(
     tolerates_failures=describe.tolerates_failures,
     plan=plan.plan,
     shape=plan.shape,
+    devices=lambda spec, _: spec.volumes,
     reduces=plan.reduces,
     cautions=describe.cautions,
     amplifies=describe.amplifies,

@@ -26,7 +26,7 @@ from raidtui.stack.context import Context
 from raidtui.stack.lvm import cache, pool
 from raidtui.stack.lvm.commands import (
     VOLUME,
-    volume_argv,
+    volume_argvs,
     volume_path,
 )
 from raidtui.stack.lvm.devices import all_devices, mappings, paths_of, read_label, target_status, volume_node
@@ -113,10 +113,14 @@ def _make_group(context: Context, vg: LvmGroup, paths: list[str], commands: list
 
 
 def create_volume(context: Context, vg: LvmGroup) -> Outcome:
-    """Create the volume that holds the data. Raises ProblemError."""
-    argv = volume_argv(vg, paths_of(context, vg, "member"), paths_of(context, vg))
+    """Create the volumes that hold the data. Raises ProblemError."""
+    there = {one.volume for one in mappings(vg.name)}
+    argvs = volume_argvs(vg, paths_of(context, vg, "member"), paths_of(context, vg))
+    if vg.volumes > 1:
+        missing = [(argv, None) for name, argv in zip(vg.names, argvs, strict=True) if name not in there]
+        return _make(context, vg, missing, lambda volumes: all(name in volumes for name in vg.names))
     stages = {name(pooled=pooled) for name in (vg.data_name, vg.origin_name) for pooled in (False, True)}
-    return _make(context, vg, [(argv, None)], lambda volumes: any(name in volumes for name in stages))
+    return _make(context, vg, [(argvs[0], None)], lambda volumes: any(name in volumes for name in stages))
 
 
 def attach_cache(context: Context, vg: LvmGroup) -> Outcome:
@@ -154,6 +158,8 @@ def _make(
             raise mismatch(vg.name, [Difference("volumes", "what this step makes", found)])
         missing = missing_extents(vg, read_group(vg, paths)[1])
         facts = wait_for_node(context, vg, VOLUME if vg.is_pooled(volumes) else vg.volume.name)
+        if more := [wait_for_node(context, vg, name) for name in vg.names[1:]]:
+            facts = {**facts, "volumes": [facts, *more]}
         if wrong := differences(vg, volumes, devices, missing, whole=False):
             raise mismatch(vg.name, wrong)
         return facts
@@ -189,7 +195,7 @@ def _smaller(vg: LvmGroup, argv: Argv, rows: int) -> Argv:
     if not rows:
         return argv
     at = argv.index("--size") + 1
-    row_bytes = vg.extent_bytes * (vg.volume.stripes if vg.volume.name in argv else 1)
+    row_bytes = vg.extent_bytes * (vg.volume.stripes if set(vg.names) & set(argv) else 1)
     size_kib = int(argv[at].removesuffix("K")) - (rows * row_bytes >> 10)
     return (*argv[:at], f"{size_kib}K", *argv[at + 1 :])
 
@@ -245,6 +251,8 @@ def wait_for_node(context: Context, vg: LvmGroup, name: str) -> dict[str, Any]:
             shown = path if named else f"/dev/{node}"
             if name == VOLUME:
                 context.built[vg.ref] = shown
+            elif name in vg.names[1:]:
+                context.built[vg.refs[vg.names.index(name)]] = shown
             return {"kernel_name": node, "path": shown}
         if time.monotonic() > until:
             raise fail(NOT_THERE, "LVM succeeded, but there is no active volume", place=path,

@@ -97,9 +97,10 @@ def lvcreate_argv(name: str, size_bytes: int, group: str, on: Sequence[str], ext
     return ("lvm", "lvcreate", "--name", name, "--size", f"{size_bytes >> 10}K", group, *on, *flat(extra))
 
 
-def volume_argv(vg: LvmGroup, on: Sequence[str], paths: Sequence[str]) -> Argv:
-    """Return the command that creates the volume with the data."""
-    return lvcreate_argv(vg.volume.name, vg.volume.size_bytes, vg.name, on, volume_extra(vg, paths))
+def volume_argvs(vg: LvmGroup, on: Sequence[str], paths: Sequence[str]) -> tuple[Argv, ...]:
+    """Return the commands that create the volumes with the data, in the order of their names."""
+    size_bytes, extra = vg.volume.size_bytes, volume_extra(vg, paths)
+    return tuple(lvcreate_argv(name, size_bytes, vg.name, on, extra) for name in vg.names)
 
 
 def activate_argv(group: str, state: str, paths: Sequence[str]) -> Argv:

@@ -52,6 +52,7 @@ def describe(spec: LvmSpec, counts: Mapping[str, int]) -> str:
     ]
     if (size := stripe_size_bytes(spec)) is not None:
         parts.append((True, f"stripe {spec.stripe_size.text if spec.stripe_size else f'{size >> 10}KiB'}"))
+    parts.append((spec.volumes > 1, f"{spec.volumes} volumes"))
     parts.append((spec.size.text != "100%", spec.size.text))
     parts.append((spec.allocation != "normal", f"allocation {spec.allocation}"))
     if spec.integrity is not None:
@@ -85,6 +86,7 @@ def defaults(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, s
         "mirrors": mirrors,
         "stripe_size": stripe_size,
         "size": ("100%", "all that the devices have room for"),
+        "volumes": ("1", "the whole group is one volume"),
         "allocation": ("normal", _LVM),
         "extent_size": ("4MiB", _LVM),
         "region_size": region,

@@ -111,6 +111,18 @@ class LvmGroup(msgspec.Struct, frozen=True):
     cache: Cache | None
     vdo: Vdo | None
     thin: Thin | None
+    volumes: int = 1
+    """Number of volumes like `volume`; the group has no others then."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the volumes that are created first: `volume`, `volume2`, …"""
+        return (self.volume.name, *(f"{self.volume.name}{number}" for number in range(2, self.volumes + 1)))
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        """Return the references of the measured volumes: `lvm:NAME`, `lvm:NAME-2`, …"""
+        return (self.ref, *(f"{self.ref}-{number}" for number in range(2, self.volumes + 1)))
 
     @property
     def has_pool(self) -> bool:
@@ -119,7 +131,7 @@ class LvmGroup(msgspec.Struct, frozen=True):
 
     @property
     def target_bytes(self) -> int:
-        """Planned size of the measured volume."""
+        """Planned size of each measured volume."""
         top = self.thin or self.vdo
         return top.virtual_bytes if top is not None else self.volume.size_bytes
 

@@ -91,6 +91,8 @@ def health(context: Context, vg: LvmGroup) -> tuple[str, ...]:
     node = volume_node(vg.name)
     if node is None:
         return ("the volume is missing",)
+    if gone := [name for name in vg.names[1:] if volume_node(vg.name, name) is None]:
+        return (f"{gone[0]} is missing",)
     try:
         found = target_status(vg.name)
     except proc.ToolError as error:
@@ -149,9 +151,10 @@ def _vdo_problems(name: str, words: tuple[str, ...]) -> list[str]:
 
 
 def members(context: Context, vg: LvmGroup) -> Mapping[str, str]:
-    """Return kernel names of the volume and its devices with their roles; empty if the volume does not exist."""
-    node = volume_node(vg.name, VOLUME)
-    if node is None:
+    """Return kernel names of the volumes and their devices with their roles; empty if no volume exists."""
+    nodes = [volume_node(vg.name, name) for name in (VOLUME, *vg.names[1:])]
+    found = {node: "target" for node in nodes if node is not None}
+    if not found:
         return {}
     devices, _ = present_devices(context, vg)
-    return {node: "target"} | {Path(device.path).resolve().name: device.role for device in devices}
+    return found | {Path(device.path).resolve().name: device.role for device in devices}

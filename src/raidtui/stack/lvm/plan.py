@@ -8,7 +8,7 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.scenario import Policy
 from raidtui.stack import sync
-from raidtui.stack.layer import Draft, Part, Parts, Planned, PlannedTarget, Shape
+from raidtui.stack.layer import Draft, Part, Parts, Planned, Shape, all_at_once
 from raidtui.stack.lvm import commands, describe, pool, size
 from raidtui.stack.lvm.cache import WRITECACHE, cache_argvs, cache_of
 from raidtui.stack.lvm.commands import POOL, VOLUME, lvm_uuid
@@ -39,7 +39,7 @@ def shape(spec: LvmSpec, parts: Parts) -> Shape:
     only_in_cache = spec.writecache is not None or (spec.cache is not None and spec.cache.mode == "writeback")
     may_fail = 0 if only_in_cache else describe.may_fail(spec, devices)
     penalty = size.write_penalty(spec, devices)
-    return Shape(vg.target_bytes, may_fail, penalty, *size.stripes(spec, parts["on"]), spec.type in PARITY)
+    return Shape(vg.target_bytes * vg.volumes, may_fail, penalty, *size.stripes(spec, parts["on"]), spec.type in PARITY)
 
 
 def reduces(spec: LvmSpec) -> tuple[str, ...]:
@@ -63,9 +63,10 @@ def plan(spec: LvmSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     seconds = 1.0 + 0.2 * len(everything)
     argvs = (*pvcreates, commands.vgcreate_argv(vg, paths))
     drafts = [Draft("lvm.group", title, vg, argvs, undo, created, written, seconds)]
-    title = f"Create a volume, {describe.describe(spec, {'on': len(on)})}"
-    argvs = (commands.volume_argv(vg, on, paths),)
-    drafts.append(Draft("lvm.volume", title, vg, argvs, undo, writes_bytes=written, seconds=3.0))
+    what = "a volume" if vg.volumes == 1 else "volumes"
+    title = f"Create {what}, {describe.describe(spec, {'on': len(on)})}"
+    argvs = commands.volume_argvs(vg, on, paths)
+    drafts.append(Draft("lvm.volume", title, vg, argvs, undo, writes_bytes=written * vg.volumes, seconds=3.0 * vg.volumes))
     if spec.type in REDUNDANT and not skip:
         sync_bytes, seconds = _sync_cost(vg, everything)
         title = sync.wait_title(parts["on"], policy)
@@ -83,8 +84,8 @@ def plan(spec: LvmSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     drafts.append(Draft("lvm.verify", "Read the volume back", vg, seconds=1.0))
     remove = Draft("lvm.remove", "Remove volume, group and labels", vg, undo, writes_bytes=written, seconds=4.0)
     offers = _offers(spec, parts, vg)
-    target = PlannedTarget((offers.ref,), (offers.path,), offers.size_bytes, counted=_counted(spec))
-    return Planned(tuple(drafts), (remove,), (target,), (offers,), needs_zero=skip)
+    target = all_at_once(offers)._replace(counted=_counted(spec))
+    return Planned(tuple(drafts), (remove,), (target,), offers, needs_zero=skip)
 
 
 def _counted(spec: LvmSpec) -> Literal["exactly", "at least"]:
@@ -110,18 +111,18 @@ def _in_order(parts: Parts) -> tuple[Part, ...]:
 
 def _sync_cost(vg: LvmGroup, parts: tuple[Part, ...]) -> tuple[int, float]:
     """Return the most bytes written and the estimated seconds: images are read and written in parallel."""
-    each = vg.volume.size_bytes // vg.volume.stripes
+    each = vg.volume.size_bytes * vg.volumes // vg.volume.stripes
     seconds = each / _SYNC_BYTES_S[any(part.rotational for part in parts)]
     return each * (vg.volume.areas - vg.volume.stripes), seconds
 
 
-def _offers(spec: LvmSpec, parts: Parts, vg: LvmGroup) -> Part:
+def _offers(spec: LvmSpec, parts: Parts, vg: LvmGroup) -> tuple[Part, ...]:
     everything = _in_order(parts)
     plain = vg.cache is None and not vg.has_pool and vg.integrity is None
     blocks = [layer.block_bytes for layer in (vg.cache, vg.integrity) if layer is not None]
     blocks.append(_VDO_BLOCK if spec.vdo is not None else 0)
     chunk, stripe = size.stripes(spec, parts["on"])
-    return Part(
+    first = Part(
         vg.ref,
         commands.volume_path(vg.name),
         vg.target_bytes,
@@ -131,6 +132,13 @@ def _offers(spec: LvmSpec, parts: Parts, vg: LvmGroup) -> Part:
         rotational=any(part.rotational for part in parts["on"]),
         stripe_bytes=stripe,
         chunk_bytes=chunk,
+        divided=vg.volumes > 1,
+    )
+    if not first.divided:
+        return (first,)
+    return tuple(
+        first._replace(ref=ref, path=commands.volume_path(vg.name, name))
+        for ref, name in zip(vg.refs, vg.names, strict=True)
     )
 
 
@@ -162,6 +170,7 @@ def group_of(spec: LvmSpec, parts: Parts, name: str, names: Names, *, nosync: bo
         cache=cache_of(spec, free["cache"]),
         vdo=vdo,
         thin=pool.thin_of(spec, volume.size_bytes if vdo is None else vdo.virtual_bytes, free["member"]),
+        volumes=spec.volumes,
     )  # fmt: skip
 
 

@@ -112,7 +112,7 @@ def volume_differences(
     if found is None:
         return [Difference(name, "there", "missing")]
     asked = {"segtype": volume.type}
-    if name == volume.name:
+    if name in vg.names:
         # A volume that was put below another one leaves its policy to that.
         asked["lv_allocation_policy"] = volume.allocation
     if volume.type not in ("linear", "mirror"):

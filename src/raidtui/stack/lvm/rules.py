@@ -97,6 +97,12 @@ TOGETHER: Final = Refusal(
     "it.",
     "Remove one of them, or put it into an lvm layer above.",
 )
+VOLUMES: Final = Refusal(
+    "lvm-volumes",
+    "Several volumes with what only one can have",
+    "A group can be divided into several plain volumes. Caches, pools and checksums are built for one volume.",
+    'Remove "volumes", or the option that the message names.',
+)
 INTEGRITY: Final = Refusal(
     "lvm-integrity",
     "Checksums are not possible",
@@ -111,7 +117,7 @@ def check(spec: LvmSpec, counts: Mapping[str, int], place: str) -> list[Problem]
     found = (
         _devices(spec, counts.get("on", 0)), _stripes(spec), _mirrors(spec), _extents(spec), _regions(spec),
         _together(spec), _integrity(spec), _cache(spec, counts), _writecache(spec, counts), _vdo(spec), _vdo_threads(spec),
-        _thin(spec),
+        _thin(spec), _volumes(spec),
     )  # fmt: skip
     return [
         refusal.problem(message, place=f"{place}.{option}", remedy=remedy)
@@ -136,6 +142,12 @@ def _devices(spec: LvmSpec, count: int) -> Found:
     if spec.type in IMAGED and shape.areas > most:
         text = f"{spec.type} takes at most {most} devices; this one would take {shape.areas}"
         yield TOO_MANY, text, "on", "Give its role fewer disks, or ask for fewer stripes or mirrors."
+
+
+def _volumes(spec: LvmSpec) -> Found:
+    if spec.volumes > 1 and (found := [name for name in _ON_TOP if getattr(spec, name) is not None]):
+        text = f"{spec.volumes} volumes cannot have {found[0]}"
+        yield VOLUMES, text, "volumes", f"Remove volumes or {found[0]}."
 
 
 def _stripes(spec: LvmSpec) -> Found:

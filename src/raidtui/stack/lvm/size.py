@@ -81,13 +81,14 @@ def rows(free: Sequence[int], areas: int, allocation: str, *, images: bool = Fal
 
 
 def volume_extents(spec: LvmSpec, free: Sequence[int], reserved: int) -> int:
-    """Return the extents of data of the volume on devices with so many free extents, less `reserved` on each.
+    """Return the extents of data of each volume on devices with so many free extents, less `reserved` on each.
 
     Raises ProblemError (`lvm-too-small`).
     """
     extent = extent_bytes(spec)
     shape = geometry(spec, len(free))
     image = rows([max(0, each - reserved) for each in free], shape.areas, spec.allocation, images=spec.type in IMAGED)
+    image //= spec.volumes
     if spec.type in REDUNDANT and not (spec.type == "mirror" and spec.mirror_log == "core"):
         image -= 1  # superblock and bitmap of dm-raid, or the log of an old mirror
     if spec.integrity is not None:

@@ -124,7 +124,7 @@ class ThinSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class LvmSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One volume in a volume group of its own (lvm(8), lvmraid(7))."""
+    """One volume, or several alike, in a volume group of their own (lvm(8), lvmraid(7))."""
 
     on: Operand
     """The physical volumes that hold the data, in order."""
@@ -138,6 +138,10 @@ class LvmSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Size of one stripe on one device. Default: 64KiB."""
     size: Extent = msgspec.field(default_factory=lambda: Extent("100%"))
     """Size of the volume: a size, or a share of the largest possible one."""
+    volumes: Annotated[int, Meta(ge=1, le=64)] = 1
+    """Number of volumes, all with these options and of this size. They are loaded at the same time; where the layer above
+    exports them to several hosts, each host gets as many of its own.
+    """
     allocation: Literal["normal", "contiguous", "cling", "anywhere"] = "normal"
     """Allocation policy of extents: contiguous and cling stay on the device where they began, anywhere may put two stripes
     or copies on one device, of which there are as many as without it.

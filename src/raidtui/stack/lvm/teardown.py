@@ -73,7 +73,8 @@ def teardown(context: Context, vg: LvmGroup) -> Outcome:
     for suffix in ("", ":aux"):
         with suppress(OSError):  # a killed command leaves its lock file behind
             (_LOCKS / f"V_{vg.name}{suffix}").unlink()
-    context.built.pop(vg.ref, None)
+    for ref in vg.refs:
+        context.built.pop(ref, None)
     facts = {"removed": removed, "erased": erased, "missing": missing}
     return Outcome("undone" if removed or erased else "nothing to do", facts, tuple(commands))
 

@@ -43,6 +43,8 @@ def differences(
     pooled, cached = vg.is_pooled(volumes), vg.is_cached(volumes)
     name = vg.origin_name(pooled=pooled) if cached or whole else vg.data_name(pooled=pooled)
     wrong = volume_differences(vg, volumes, devices, name, missing)
+    for other in vg.names[1:]:
+        wrong += volume_differences(vg, volumes, devices, other, missing)
     if vg.cache is not None and (cached or whole):
         wrong += cache_differences(vg, vg.cache, volumes, vg.data_name(pooled=pooled), missing)
     if pooled or whole:

@@ -43,6 +43,7 @@ LAYER: Final = Layer(
     tolerates_failures=describe.tolerates_failures,
     plan=plan.plan,
     shape=plan.shape,
+    devices=lambda spec, _: spec.volumes,
     measured_as=plan.measured_as,
     resets=("rollback", "rewind"),
     reduces=plan.reduces,

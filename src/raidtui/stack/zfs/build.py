@@ -95,32 +95,49 @@ def create(context: Context, zpool: ZfsPool) -> Outcome:
 
 
 def create_volume(context: Context, zpool: ZfsPool) -> Outcome:
-    """Create the volume and wait for its node. Raises ProblemError; the teardown of the pool removes it."""
+    """Create the volumes and wait for their nodes. Raises ProblemError; the teardown of the pool removes them."""
     context.stop_if_cancelled()
-    if pool.volume_node(zpool.dataset) is not None:
-        return Outcome("already there", await_volume(context, zpool))
-    size_bytes, calls = create_fitting_volume(context, zpool)
-    same = {"same_as": commands.volume_argv(zpool, size_bytes)}
-    return Outcome("created", {**await_volume(context, zpool), **same}, calls)
+    if all(pool.volume_node(one.dataset) is not None for one in zpool.each):
+        return Outcome("already there", await_volumes(context, zpool))
+    size_bytes, calls = create_fitting_volumes(context, zpool)
+    same = commands.volume_argvs(zpool, size_bytes)
+    return Outcome("created", {**await_volumes(context, zpool), "same_as": same[0] if len(same) == 1 else same}, calls)
 
 
-def create_fitting_volume(context: Context, zpool: ZfsPool) -> tuple[int, tuple[Argv, ...]]:
-    """Create the volume, down to its least size in steps of 1/64 if the pool has less room than was estimated.
+def create_fitting_volumes(context: Context, zpool: ZfsPool) -> tuple[int, tuple[Argv, ...]]:
+    """Create the volumes, down to their least size in steps of 1/64 if the pool has less room than was estimated.
 
-    Return its size and the call that made it. Raises ProblemError (`tool-failed`).
+    Return their size and the calls that made them. Raises ProblemError (`tool-failed`).
     """
     block = number(zpool.own.get("volblocksize", "")) or 1
     size_bytes = zpool.size_bytes
-    while not (built := context.builder.call("zfs.create", zpool=zpool, size_bytes=size_bytes)).value:
+    while True:
+        calls: list[Argv] = []
+        made: list[ZfsPool] = []
+        for one in zpool.each:
+            built = context.builder.call("zfs.create", zpool=one, size_bytes=size_bytes)
+            calls += built.commands
+            if not built.value:
+                break
+            made.append(one)
+        else:
+            return size_bytes, tuple(calls)
+        for one in made:  # all of them have one size
+            context.builder.call("zfs.destroy", dataset=one.dataset)
         size_bytes -= max(block, zpool.size_bytes // 64 // block * block)
         if zpool.least_bytes is None or size_bytes < zpool.least_bytes:
-            raise _no_space(zpool, built.commands)
-    return size_bytes, built.commands
+            raise _no_space(zpool, tuple(calls))
 
 
 def _no_space(zpool: ZfsPool, calls: tuple[Argv, ...]) -> CallFailed:
     problem = TOOL_FAILED.problem(f"{zpool.dataset} cannot be created: out of space", exit=Exit.BUILD_FAILED)
     return CallFailed(problem, calls)
+
+
+def await_volumes(context: Context, zpool: ZfsPool) -> dict[str, Any]:
+    """Return the device of the volume, or of each one, once they appeared. Raises ProblemError."""
+    found = [await_volume(context, one) for one in zpool.each]
+    return found[0] if len(found) == 1 else {**found[0], "volumes": found}
 
 
 def await_volume(context: Context, zpool: ZfsPool) -> dict[str, Any]:
@@ -209,7 +226,7 @@ def bring_back(context: Context, zpool: ZfsPool, which: str, *, rewind: bool = F
 def reopen(context: Context, zpool: ZfsPool) -> tuple[Argv, ...]:
     """Wait for the volume of a pool that was away, or mount its filesystem; return the commands. Raises ProblemError."""
     if zpool.has_volume:
-        await_volume(context, zpool)
+        await_volumes(context, zpool)
         return ()
     return _mount(context, zpool).commands
 

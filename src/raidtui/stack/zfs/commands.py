@@ -72,11 +72,24 @@ class ZfsPool(msgspec.Struct, frozen=True, omit_defaults=True):
     """Full name of the snapshot to which volume or filesystem are rolled back before each cell; empty if they are not."""
     least_bytes: int | None = None
     """Least size of a share of the room, since ZFS may have less room than was estimated; None for exactly `size_bytes`."""
+    volumes: int = 1
+    """Number of volumes like `child`; the measured filesystem is always one."""
 
     @property
     def has_volume(self) -> bool:
         """True if a volume is measured; otherwise a filesystem is."""
-        return self.child == VOLUME
+        return self.child != FILESYSTEM
+
+    @property
+    def each(self) -> tuple[ZfsPool, ...]:
+        """Return the pool once for each of its volumes, `vol`, `vol2`, …, as if it were the only one."""
+        if self.volumes == 1:
+            return (self,)
+        first = msgspec.structs.replace(self, volumes=1)
+        return (first, *(
+            msgspec.structs.replace(first, child=f"{self.child}{number}", ref=f"{self.ref}-{number}")
+            for number in range(2, self.volumes + 1)
+        ))  # fmt: skip
 
     def is_mount(self, mount: Mount) -> bool:
         """Return True if the pool's filesystem is mounted there."""
@@ -134,9 +147,10 @@ def create_argv(zpool: ZfsPool, paths: Sequence[str]) -> Argv:
     return ("zpool", "create", *of_pool, *of_root, zpool.name, *words)
 
 
-def volume_argv(zpool: ZfsPool, size_bytes: int) -> Argv:
+def volume_argvs(zpool: ZfsPool, size_bytes: int) -> tuple[Argv, ...]:
+    """Return the commands that create the volumes."""
     sparse = ("-s",) if zpool.sparse else ()
-    return ("zfs", "create", *sparse, "-V", str(size_bytes), *_own(zpool), zpool.dataset)
+    return tuple(("zfs", "create", *sparse, "-V", str(size_bytes), *_own(zpool), one.dataset) for one in zpool.each)
 
 
 def filesystem_argv(zpool: ZfsPool) -> Argv:
@@ -193,7 +207,7 @@ def undo_argvs(zpool: ZfsPool) -> tuple[Argv, ...]:
     first = () if zpool.has_volume else (mounts.unmount_argv(zpool.name),)
     if zpool.snapshot:
         first = (*first, ("zfs", "release", HOLD, zpool.snapshot), ("zfs", "destroy", zpool.snapshot))
-    return (*first, ("zfs", "destroy", zpool.dataset), ("zpool", "destroy", zpool.name))
+    return (*first, *(("zfs", "destroy", one.dataset) for one in zpool.each), ("zpool", "destroy", zpool.name))
 
 
 def export_argv(name: str) -> Argv:

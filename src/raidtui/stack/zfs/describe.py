@@ -38,6 +38,8 @@ def describe(spec: ZpoolSpec, counts: Mapping[str, int]) -> str:
         value = spec.in_force(name, "")
         if value and (name, value) != ("dedup", "off"):
             texts.append(f"{name} {value}")
+    if spec.volumes > 1:
+        texts.append(f"{spec.volumes} volumes")
     texts += [word for word, done in (("trimmed", spec.trim), ("initialized", spec.initialize)) if done]
     blocks, size_ = "blocks" if spec.dataset is None else "files in records", spec.block_bytes
     return ", ".join([*texts, f"{blocks} of " + (f"{size_ >> 10}KiB" if size_ >= 1024 else f"{size_}B")])
@@ -49,6 +51,7 @@ def defaults(spec: ZpoolSpec, counts: Mapping[str, int]) -> dict[str, tuple[str,
     return {
         "volume": (none, "files in a dataset are measured" if spec.dataset is not None else "nothing is measured"),
         "dataset": (none, "a volume is measured" if spec.volume is not None else "nothing is measured"),
+        "volumes": ("1", "one volume is measured"),
         "log": (none, "synchronous writes go to the disks of the pool themselves"),
         "cache": (none, "reads are cached in memory only"),
         "special": (none, "metadata is on the same disks as data"),

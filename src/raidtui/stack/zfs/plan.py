@@ -14,7 +14,7 @@ from raidtui.model.problem import ProblemError, Refusal, fail
 from raidtui.model.scenario import Policy
 from raidtui.model.units import size_text, size_texts
 from raidtui.stack import gpt, mounts
-from raidtui.stack.layer import Draft, Part, Parts, Planned, PlannedTarget, Reading, Shape
+from raidtui.stack.layer import Draft, Part, Parts, Planned, PlannedTarget, Reading, Shape, all_at_once
 from raidtui.stack.zfs import arc, commands, describe, pool, rules, size
 from raidtui.stack.zfs import spec as options
 from raidtui.stack.zfs.commands import FILESYSTEM, VOLUME, ArcLimit, PoolDevice, PoolGroup, ZfsPool, undo_argvs
@@ -102,7 +102,7 @@ def shape(spec: ZpoolSpec, parts: Parts) -> Shape:
     """Raises ProblemError (`zpool-too-small`)."""
     devices, block, copies = devices_of(spec, parts), spec.block_bytes, spec.copies
     return Shape(
-        size_bytes(spec, devices),
+        size_bytes(spec, devices) * spec.volumes,
         describe.may_fail(devices.groups),
         describe.write_penalty(devices.groups, block, spec.ashift, copies),
         data_share=size.data_share(devices.groups, block, spec.ashift) / copies,
@@ -119,6 +119,9 @@ def plan(spec: ZpoolSpec, parts: Parts, names: Names, policy: Policy) -> Planned
         raise fail(TRIM_UNDOES, text, place="zpool.trim", remedy='Remove it, or "precondition" from the policy.')
     created = names.new("zpool")
     zpool = pool_of(spec, devices, created.name, created.uuid)
+    if policy.reset == "rollback" and zpool.volumes > 1:
+        text = f"{zpool.volumes} volumes cannot be rolled back"
+        raise fail(rules.VOLUMES, text, place="zpool.volumes", remedy='Write "reset": "rewind" into the policy.')
     if policy.reset == "rollback":
         zpool = msgspec.structs.replace(zpool, snapshot=f"{zpool.dataset}@{'filled' if zpool.has_volume else 'empty'}")
     if policy.reset == "rewind":
@@ -143,12 +146,17 @@ def plan(spec: ZpoolSpec, parts: Parts, names: Names, policy: Policy) -> Planned
         title = f"Limit the ARC to {spec.arc_max.text}"
         build.insert(0, Draft("zpool.arc", title, limit, creates=changed, seconds=0.5))
         teardowns.append(Draft("zpool.arc-back", "Give the ARC back its limit", limit, seconds=0.5))
-    path = target_path(zpool)
-    target, offers = PlannedTarget((zpool.ref,), (path,), zpool.size_bytes), tuple[Part, ...]()
+    offers = tuple[Part, ...]()
     if zpool.has_volume:
         rotational = any(part.rotational for part in devices.parts)
-        offers = (Part(zpool.ref, path, zpool.size_bytes, 512, zpool.disks, discard=True, rotational=rotational),)
+        offers = tuple(
+            Part(one.ref, target_path(one), one.size_bytes, 512, one.disks, discard=True, rotational=rotational,
+                 divided=zpool.volumes > 1)
+            for one in zpool.each
+        )  # fmt: skip
+        target = all_at_once(offers)
     else:
+        target = PlannedTarget((zpool.ref,), (target_path(zpool),), zpool.size_bytes)
         # It compresses unless told not to, and it caches: devices' counters say nothing of what a workload does.
         target = target._replace(kind="directory", counted="no")
     before_cell = (cold,) if policy.caches == "cold" else ()
@@ -197,8 +205,9 @@ def _measured(zpool: ZfsPool, created: Created) -> list[Draft]:
     """The steps that make what is measured in the pool."""
     undo = undo_argvs(zpool)
     if zpool.has_volume:
-        title, argv = f"Create a volume of {size_text(zpool.size_bytes)}", commands.volume_argv(zpool, zpool.size_bytes)
-        return [Draft("zpool.volume", title, zpool, (argv,), undo[:-1], created, _METADATA_BYTES, 2.0)]
+        what = "a volume" if zpool.volumes == 1 else f"{zpool.volumes} volumes"
+        title, argvs = f"Create {what} of {size_text(zpool.size_bytes)}", commands.volume_argvs(zpool, zpool.size_bytes)
+        return [Draft("zpool.volume", title, zpool, argvs, undo[:-1], created, _METADATA_BYTES, 2.0 * zpool.volumes)]
     title = f"Mount it on {target_path(zpool)}"
     return [
         Draft("zpool.dataset", "Create a filesystem in it", zpool, (commands.filesystem_argv(zpool),), undo[1:2], created,
@@ -213,7 +222,7 @@ def target_path(zpool: ZfsPool) -> str:
 
 
 def size_bytes(spec: ZpoolSpec, devices: Devices) -> int:
-    """Return the size of the volume, or of the room for files, in whole blocks. A share refers to the largest size that can
+    """Return the size of each volume, or of the room for files, in whole blocks. A share refers to the largest size that can
     be written fully.
 
     Raises ProblemError (`zpool-too-small`).
@@ -224,7 +233,7 @@ def size_bytes(spec: ZpoolSpec, devices: Devices) -> int:
     place = f"zpool.{what}.size"
     if min(devices.room) < size.SMALLEST_BYTES:
         raise fail(TOO_SMALL, "a pool takes devices of 64 MiB or more", place="zpool", remedy="Bind larger disks.")
-    room = size.volume_room(devices.groups, devices.room, spec.ashift, block, spec.copies)
+    room = size.volume_room(devices.groups, devices.room, spec.ashift, block, spec.copies, spec.volumes)
     wanted = child.size.of(room) // block * block
     if wanted < block:
         remedy = "Bind larger disks, or ask for a larger share."
@@ -283,7 +292,7 @@ def refuse_rewind(spec: ZpoolSpec, devices: Devices, zpool: ZfsPool, policy: Pol
         raise ProblemError(*unmet)
     if not (zpool.has_volume and policy.prefill) or zpool.sparse:
         return
-    room = size.volume_room(devices.groups, devices.room, spec.ashift, spec.block_bytes, spec.copies)
+    room = size.volume_room(devices.groups, devices.room, spec.ashift, spec.block_bytes, spec.copies, spec.volumes)
     if 2 * zpool.size_bytes > room:
         asked, most = size_texts(zpool.size_bytes, room // 2)
         text = f"a volume of {asked} cannot be rewound: the checkpoint needs as much again, and there is room for {most}"
@@ -342,4 +351,5 @@ def pool_of(spec: ZpoolSpec, devices: Devices, name: str, pool_uuid: str) -> Zfs
         size_bytes=wanted,
         least_bytes=max(block, size.least_bytes(wanted) // block * block) if is_share else None,
         sparse=spec.volume is not None and spec.volume.sparse,
+        volumes=spec.volumes,
     )

@@ -24,8 +24,8 @@ def take_checkpoint(context: Context, zpool: ZfsPool) -> Outcome:
     check_members(the_pool(zpool), all_devices(context, zpool), zpool)
     if _has_checkpoint(zpool):
         return Outcome("already there", {"reset": "rewind"})
-    if zpool.has_volume:
-        flush(context, zpool)
+    for one in zpool.each if zpool.has_volume else ():
+        flush(context, one)
     return Outcome("created", {"reset": "rewind"}, _checkpoint(context, zpool))
 
 

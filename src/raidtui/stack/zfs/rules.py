@@ -68,6 +68,13 @@ MEASURED: Final = Refusal(
     "A pool is measured as a volume, which is a block device, or as a dataset, which is a directory with files.",
     'Add either "volume": {"size": "80%"} or "dataset": {}.',
 )
+VOLUMES: Final = Refusal(
+    "zpool-volumes",
+    "Several volumes are not possible here",
+    "A pool can be divided into several volumes, not into several datasets; and only a rewind brings several volumes back "
+    "before a cell.",
+    'Remove "volumes", or write "reset": "rewind" instead of "rollback" into the policy.',
+)
 VOLUME_SIZE: Final = Refusal(
     "zpool-volume",
     "Wrong size of a volume or dataset",
@@ -229,6 +236,8 @@ def _measured(spec: ZpoolSpec) -> Found:
         text = f"a pool is measured as a volume or as a dataset; here is {here}"
         yield MEASURED, at, text, 'Add "volume": {"size": "80%"} or "dataset": {}.'
         return
+    if spec.dataset is not None and spec.volumes > 1:
+        yield VOLUMES, "volumes", f"{spec.volumes} volumes of a pool that has a dataset", "Remove volumes or dataset."
     what, name = ("volume", "volblocksize") if spec.dataset is None else ("dataset", "recordsize")
     child = spec.volume or spec.dataset
     assert child is not None

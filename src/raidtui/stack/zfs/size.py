@@ -94,9 +94,11 @@ def data_share(groups: Iterable[Group], block_bytes: int, ashift: int) -> float:
     )
 
 
-def volume_room(groups: Sequence[Group], leaf_bytes: Sequence[int], ashift: int, block_bytes: int, copies: int) -> int:
-    """Return the largest volume that can be written fully, in whole blocks: with its indirect blocks, and with the blocks
-    as `zfs create -V` counts them, in `available` bytes.
+def volume_room(
+    groups: Sequence[Group], leaf_bytes: Sequence[int], ashift: int, block_bytes: int, copies: int, volumes: int = 1
+) -> int:
+    """Return the largest size of so many volumes that can be written fully, in whole blocks: with its indirect blocks, and
+    with the blocks as `zfs create -V` counts them, in `available` bytes.
     """
     worst = max(
         allocated_bytes(group, block_bytes, ashift)
@@ -107,5 +109,5 @@ def volume_room(groups: Sequence[Group], leaf_bytes: Sequence[int], ashift: int,
     )
     indirect = min(3, copies + 1) * _INDIRECT_BYTES
     each = block_bytes * max(1.0, worst) * copies + indirect / (_POINTERS_PER_INDIRECT - 1)
-    room = available_bytes(groups, leaf_bytes, ashift) - _EXTRA_INDIRECTS * indirect
+    room = available_bytes(groups, leaf_bytes, ashift) // volumes - _EXTRA_INDIRECTS * indirect
     return max(0, int(room / each)) * block_bytes

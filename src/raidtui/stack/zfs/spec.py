@@ -144,6 +144,10 @@ class ZpoolSpec(msgspec.Struct, Redirecting, frozen=True, forbid_unknown_fields=
     """Vdevs over which the pool stripes."""
     volume: Volume | None = None
     """A block device that is measured, or used by another layer."""
+    volumes: Annotated[int, Meta(ge=1, le=64)] = 1
+    """Number of such volumes, each of this size; a share is of what each of them can have. They are loaded at the same
+    time; where the layer above exports them to several hosts, each host gets as many of its own.
+    """
     dataset: Dataset | None = None
     """A filesystem with files, measured instead of a volume."""
     log: Operand | None = None

@@ -73,7 +73,8 @@ def teardown(context: Context, zpool: ZfsPool) -> Outcome:
     until_gone(attempt, "the pool", name)
     if commands:
         await_links(pool.VOLUMES / name)
-    context.built.pop(zpool.ref, None)
+    for one in zpool.each:
+        context.built.pop(one.ref, None)
     result = "undone" if commands or erased else "nothing to do"
     facts = {"destroyed": bool(commands), "erased": erased, "missing": missing}
     return Outcome(result, facts, tuple(commands))
@@ -95,9 +96,10 @@ def _destroy(context: Context, zpool: ZfsPool) -> list[Argv]:
                 commands += unmount(context, zpool)
                 # Destroying a pool while a program has its volume open hangs until the program ends; destroying the
                 # volume fails at once.
-                commands += context.builder.call(
-                    "zfs.destroy", dataset=zpool.dataset, snapshot=zpool.snapshot
-                ).commands
+                for one in zpool.each:
+                    commands += context.builder.call(
+                        "zfs.destroy", dataset=one.dataset, snapshot=one.snapshot
+                    ).commands
                 commands.append(undo_argvs(zpool)[-1])
                 pool.call(commands[-1])
                 return commands
@@ -161,9 +163,9 @@ def _busy(context: Context, zpool: ZfsPool, why: Problem) -> ProblemError:
 
 
 def users(zpool: ZfsPool) -> str:
-    """Return the users of the volume in words; empty if none is known. It opens nothing."""
-    node = pool.linked_node(zpool.dataset) if zpool.has_volume else None
-    return "; ".join(users_of(node)) if node else ""
+    """Return the users of the volumes in words; empty if none is known. It opens nothing."""
+    nodes = [pool.linked_node(one.dataset) for one in zpool.each] if zpool.has_volume else []
+    return "; ".join(user for node in nodes if node is not None for user in users_of(node))
 
 
 def _is_marked(device: Device, name: str) -> bool:

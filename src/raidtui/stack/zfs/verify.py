@@ -87,15 +87,20 @@ def verify(context: Context, zpool: ZfsPool) -> Outcome:
     found = the_pool(zpool)
     check_members(found, all_devices(context, zpool), zpool)
     of_pool, of_root = pool.properties(zpool.name), pool.dataset_properties(zpool.name) or {}
-    own = pool.dataset_properties(zpool.dataset) or {}
-    what = "volume" if zpool.has_volume else "dataset"
+    owns = [pool.dataset_properties(one.dataset) or {} for one in zpool.each]
+    own, what = owns[0], "volume" if zpool.has_volume else "dataset"
     wrong = [Difference("state", "ONLINE", found.state)] if found.state != "ONLINE" else []
-    compared = ("pool", zpool.properties, of_pool), ("root", zpool.inherited, of_root), (what, zpool.own, own)
+    compared = [("pool", zpool.properties, of_pool), ("root", zpool.inherited, of_root)]
+    compared += [(one.child if zpool.volumes > 1 else what, one.own, there)
+                 for one, there in zip(zpool.each, owns, strict=True)]  # fmt: skip
     for of, asked, there in compared:
         wrong += [Difference(f"{of} {name}", value, there.get(name)) for name, value in asked.items()
                   if not same(name, value, there.get(name))]  # fmt: skip
-    facts, differences = (_volume if zpool.has_volume else _mounted)(context, zpool, own)
-    wrong += differences
+    of_each = list[dict[str, Any]]()
+    for one, there in zip(zpool.each, owns, strict=True):
+        facts, differences = (_volume if zpool.has_volume else _mounted)(context, one, there)
+        of_each.append(facts)
+        wrong += differences
     if wrong:
         raise mismatch("the pool", zpool.name, wrong, "This version of ZFS behaves differently.")
     reduced = {"compresses": own.get("compression", "on"), "deduplicates": own.get("dedup", "off")}
@@ -103,7 +108,8 @@ def verify(context: Context, zpool: ZfsPool) -> Outcome:
         "done",
         {
             **pool_facts(found),
-            **facts,
+            **of_each[0],
+            **({"volumes": of_each} if zpool.volumes > 1 else {}),
             "arc_max_bytes": limit_bytes(),
             "pool": of_pool,
             what: own,
@@ -169,8 +175,8 @@ def health(context: Context, zpool: ZfsPool) -> tuple[str, ...]:
     path = context.built.get(zpool.ref)
     if path is not None and not zpool.has_volume:
         wrong += directory.health(context, zpool.ref, other)
-    elif path is not None and not Path(path).exists():
-        wrong.append("the volume is gone")
+    elif path is not None and not all(Path(context.built.get(one.ref, "")).exists() for one in zpool.each):
+        wrong.append("the volume is gone" if zpool.volumes == 1 else "a volume is gone")
     there = {leaf.devno for leaf in found.leaves}
     devices, missing = present_devices(context, zpool)
     wrong += [f"{ref.partition(':')[2]} is not there any more" for ref in missing]
@@ -188,6 +194,7 @@ def members(context: Context, zpool: ZfsPool) -> Mapping[str, str]:
     """
     devices, _ = present_devices(context, zpool)
     found = {kernel_name(device.devno): device.role for device in devices}
-    if zpool.has_volume and (path := context.built.get(zpool.ref)) is not None:
-        found = {Path(path).resolve().name: "target", **found}
+    if zpool.has_volume:
+        paths = [path for one in zpool.each if (path := context.built.get(one.ref)) is not None]
+        found = {**{Path(path).resolve().name: "target" for path in paths}, **found}
     return found
