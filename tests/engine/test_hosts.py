@@ -153,6 +153,78 @@ def test_iscsi_has_one_target_with_a_name_and_a_portal_for_each_host(engine: Eng
     assert order == ["iscsi.offer", "iscsi.login", "iscsi.login", "iscsi.logout", "iscsi.logout", "iscsi.withdraw"]
 
 
+STRIPED = {"lvm": {"type": "striped", "volumes": 4, "on": "@data"}}
+
+
+def exported_plan(engine: EngineClient, layout: object, clients: int = 2) -> Plan:  # noqa: F811
+    text = changed(layouts={"x": layout}, hosts={"storage": {}, "clients": {"count": clients}})
+    addresses = {"clients": tuple(f"root@c{number}" for number in range(1, clients + 1))}
+    return engine.call("plan", PlanRequest(text, {"data": tuple(NVME[:2])}, hosts=addresses), Plan)
+
+
+def test_each_host_has_volumes_of_its_own_over_nvme(engine: EngineClient):  # noqa: F811
+    plan = exported_plan(engine, {"nvmeof": {"on": STRIPED, "to": "clients"}})
+    offers = [step.args["devices"] for step in plan.steps if step.action == "nvmeof.offer"]
+    assert [[one["on"].rpartition("-")[2] for one in found] for found in offers] == [
+        [offers[0][0]["on"], "3"], ["2", "4"],
+    ]  # fmt: skip
+    (cell,) = [step for step in plan.steps if step.action == "measure"]
+    assert [(one["offset_bytes"], one["own"]) for one in cell.args["on"]] == [(0, True), (0, True)]
+    assert [one["refs"] for one in cell.args["on"]] == [[one["ref"] for one in found] for found in offers]
+    assert cell.args["size_bytes"] == offers[0][0]["size_bytes"]
+    assert "volumes of its own" in cell.title
+    assert set(cell.files["clients-1.fio"].splitlines()) >= {"[d0]", "[d1]"}
+    assert cell.commands[0][3:] == ("--client=sock:clients-1.sock", "clients-1.fio",
+                                    "--client=sock:clients-2.sock", "clients-2.fio")  # fmt: skip
+
+
+def test_each_host_has_volumes_of_its_own_of_one_iscsi_target(engine: EngineClient):  # noqa: F811
+    pool = {"zpool": {"vdevs": [{"stripe": "@data"}], "volume": {"size": "80%"}, "volumes": 4}}
+    plan = exported_plan(engine, {"iscsi": {"on": pool, "to": "clients"}})
+    (offer,) = [step for step in plan.steps if step.action == "iscsi.offer"]
+    logins = [step.args for step in plan.steps if step.action == "iscsi.login"]
+    assert [[unit["ref"] for unit in login["devices"]] for login in logins] == [
+        [offer.args["devices"][at]["ref"] for at in places] for places in ((0, 2), (1, 3))
+    ]
+    mapped = [argv[2:] for argv in offer.commands if "/acls/" in argv[1]]
+    assert mapped == [("create", "0", "0"), ("create", "1", "2"), ("create", "0", "1"), ("create", "1", "3")]
+    (cell,) = [step for step in plan.steps if step.action == "measure"]
+    assert [one["refs"] for one in cell.args["on"]] == [[unit["ref"] for unit in login["devices"]] for login in logins]
+
+
+@pytest.mark.parametrize(("layout", "clients", "words"), [
+    ({"nvmeof": {"on": STRIPED, "to": "clients"}}, 3, "4 volumes cannot be shared out to 3 hosts"),
+    ({"nvmeof": {"on": [{"lvm": {"volumes": 2, "on": {"partition": {"on": "@data", "use": "50%"}}}},
+                        {"partition": {"on": "@data", "use": "50%"}}], "to": "clients"}}, 2, "exported together"),
+])  # fmt: skip
+def test_volumes_that_cannot_be_shared_out_are_refused(engine: EngineClient, layout: object, clients: int, words: str):  # noqa: F811
+    with pytest.raises(ProblemError) as caught:
+        exported_plan(engine, layout, clients)
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.place) == ("volumes-unequal", "$.layouts.x.nvmeof")
+    assert words in problem.message
+    assert problem.remedy
+
+
+def test_a_preview_says_what_each_host_has_and_how_it_is_loaded(engine: EngineClient):  # noqa: F811
+    layouts = {"own": {"nvmeof": {"on": STRIPED, "to": "clients"}}, "local": STRIPED, **SCENARIO["layouts"]}
+    found = engine.call("preview", PreviewRequest(changed(layouts=layouts), {"data": tuple(NVME[:2])}), Preview)
+    assert [layout.hosts_have for layout in found.layouts] == ["volumes of its own", "", "a region of its own"]
+    (workload,) = found.workloads
+    assert "/proc/self/fd/100" in " ".join(workload.command)
+    assert [hosted.layouts for hosted in workload.hosted] == [("own",), ("tcp",)]
+    assert all(set(hosted.files) == {"clients-1.fio", "clients-2.fio"} for hosted in workload.hosted)
+    alone = engine.call("preview", PreviewRequest(json.dumps(SCENARIO), {"data": tuple(NVME[:2])}), Preview)
+    assert (alone.workloads[0].command, len(alone.workloads[0].hosted)) == ((), 1)
+
+
+def test_disks_are_those_of_the_storage_server():
+    read_document(changed(roles={"data": {"count": 2, "host": "storage"}}))
+    place = "$.roles.data.host"
+    assert problems(changed(roles={"data": {"count": 2, "host": "clients"}})) == {place: "role-host"}
+    assert problems(changed(roles={"data": {"count": 2, "host": "others"}})) == {place: "unknown-name"}
+
+
 def test_consent_is_to_a_plan_with_these_hosts(engine: EngineClient):  # noqa: F811
     _, plan = plan_of(engine)
     _, same = plan_of(engine)
@@ -166,3 +238,4 @@ def test_a_simulated_run_has_its_hosts_in_the_result(engine: EngineClient):  # n
     assert [event.exit for event in events(engine, started.run) if isinstance(event, RunFinished)] == [0]
     result = engine.call("result", RunRequest(started.run), Result)
     assert [found.address for found in result.hosts["clients"]] == ["root@c1", "root@c2"]
+    assert [built.hosts_have for built in result.layouts] == ["a region of its own"]

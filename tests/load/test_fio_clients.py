@@ -10,16 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from raidtui.load.engine import Loader, Target, TargetDevice
-from raidtui.load.fio.clients import client_argv, job_file, read_clients
+from raidtui.load.engine import Target, TargetDevice
+from raidtui.load.fio.clients import from_hosts, job_file, read_clients
 from raidtui.load.fio.command import command
 from raidtui.load.fio.engine import FioEngine, asked_of
 from raidtui.load.fio.report import joined_spread, summary_of
 from raidtui.load.fio.spec import FioSpec
+from raidtui.model.plan import OnHost
 from raidtui.model.units import Duration, Extent
 
 RAW = (Path(__file__).parents[1] / "data/fio/two-clients.json").read_bytes()
-SOCKETS = {"clients-1": "/run/clients-1.sock", "clients-2": "/run/clients-2.sock"}
+SOCKETS = {"/run/clients-1.sock": "clients-1", "/run/clients-2.sock": "clients-2"}
 GIB = 1 << 30
 
 
@@ -44,10 +45,11 @@ def test_an_offset_of_the_workload_is_within_the_region_of_its_host():
     assert not [line for line in first if line.startswith("offset=")]
 
 
-def test_the_client_has_a_server_and_a_job_file_for_each_host(tmp_path):
-    argv = client_argv("fio", SOCKETS, tmp_path)
-    assert argv[-4:] == ("--client=sock:/run/clients-1.sock", f"{tmp_path}/clients-1.fio",
-                         "--client=sock:/run/clients-2.sock", f"{tmp_path}/clients-2.fio")  # fmt: skip
+def test_the_client_has_a_server_and_a_job_file_for_each_host():
+    argv = command(FioSpec(rw="read", runtime=Duration("9s"), size=Extent("64MiB")), ["/dev/a"], size_bytes=GIB)
+    ran, files = from_hosts(argv, (OnHost("clients-1", ("a",), 0), OnHost("clients-2", ("a",), GIB)))
+    assert ran[-4:] == ("--client=sock:clients-1.sock", "clients-1.fio", "--client=sock:clients-2.sock", "clients-2.fio")
+    assert files == {"clients-1.fio": job_file(argv, 0), "clients-2.fio": job_file(argv, GIB)}
 
 
 def test_hosts_are_joined_to_sums_and_to_percentiles_of_their_summed_histograms():
@@ -78,11 +80,11 @@ def test_the_joined_percentiles_of_one_host_are_its_own():
 
 def test_a_host_without_numbers_is_named():
     with pytest.raises(ValueError, match="nothing of clients-3"):
-        read_clients(RAW, {**SOCKETS, "clients-3": "/run/clients-3.sock"})
+        read_clients(RAW, {**SOCKETS, "/run/clients-3.sock": "clients-3"})
 
 
 def test_every_host_runs_all_jobs_on_each_of_its_devices():
     devices = tuple(TargetDevice(-1, f"clients-{host}:{number}", GIB) for host in (1, 2) for number in (1, 2))
-    target = Target(devices, on=tuple(Loader(host, socket, 0) for host, socket in SOCKETS.items()))
+    target = Target(devices, on=tuple(OnHost(host, ("a", "b"), 0) for host in SOCKETS.values()))
     assert asked_of(FioSpec(rw="read", runtime=Duration("9s"), numjobs=3), target).jobs == 12
     assert FioEngine().from_hosts

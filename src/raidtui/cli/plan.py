@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from raidtui.base.text import clean, plural
@@ -132,6 +132,15 @@ def _step_lines(number: int, step: Step) -> Iterator[str]:
     yield f"  {number:>3}  {clean(step.title)}{seconds}"
     for argv in step.commands:
         yield f"       $ {clean(shlex.join(argv), limit=65536)}"
+    yield from _file_lines(step.files, 7)
+
+
+def _file_lines(files: Mapping[str, str], columns: int) -> Iterator[str]:
+    """Return the files that a command reads: each name, then its lines."""
+    for name, content in files.items():
+        yield f"{' ' * columns}{clean(name)}:"
+        for line in content.splitlines():
+            yield f"{' ' * columns}  {clean(line, limit=65536)}"
 
 
 def add_plan_arguments(parser: ArgumentParser) -> None:
@@ -228,6 +237,8 @@ def _layout_lines(layout: LayoutView) -> Iterator[str]:
         yield from stack_lines(layout.stack, 2)
     if layout.size_bytes is not None and layout.raw_bytes is not None:
         yield f"  Capacity  {size_text(layout.size_bytes)} of {size_text(layout.raw_bytes)}"
+    if layout.hosts_have:
+        yield f"  Hosts     each has {clean(layout.hosts_have)}"
     if layout.may_fail is not None:
         words = f": {clean(layout.may_fail_words)}" if layout.may_fail_words else ""
         yield f"  May fail  {plural(layout.may_fail, 'disk')}{words}"
@@ -269,6 +280,9 @@ def _workload_lines(workload: WorkloadView) -> Iterator[str]:
         yield from _problem_lines(problem)
     if workload.command:
         yield from _command_lines("Command", (workload.command,))
+    for hosted in workload.hosted:
+        yield from _command_lines(f"Command, from the hosts of {', '.join(map(clean, hosted.layouts))}", (hosted.command,))
+        yield from _file_lines(hosted.files, 4)
 
 
 def _command_lines(title: str, commands: tuple[Argv, ...]) -> Iterator[str]:

@@ -177,6 +177,8 @@ def _layout(buildings: Sequence[Built], out: Console) -> None:
 
 def _building_lines(built: Built) -> list[str]:
     lines = [f"disks {built.preconditioned}"] if built.status == "built" else []
+    if built.hosts_have:
+        lines.append(f"each host has {built.hosts_have}")
     if built.initial_sync:
         lines.append(f"initial sync {built.initial_sync}")
     lines += [f"read back: {shown}" for facts in built.read_back.values() if (shown := _facts(facts))]

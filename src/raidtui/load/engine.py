@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
@@ -11,7 +11,7 @@ import msgspec
 
 from raidtui.model.describe import Preset
 from raidtui.model.measure import Measured, Sample
-from raidtui.model.plan import TargetKind
+from raidtui.model.plan import OnHost, TargetKind
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.tool import Tool
 
@@ -35,14 +35,12 @@ class TargetDevice(NamedTuple):
     size_bytes: int
 
 
-class Loader(NamedTuple):
-    """A host that loads a target in place of this one."""
+class Hosted(NamedTuple):
+    """A load that other hosts generate, as this one starts it."""
 
-    host: str
-    socket: str
-    """Unix socket of its fio server."""
-    offset_bytes: int
-    """Begin of its region on each of its devices."""
+    command: tuple[str, ...]
+    files: dict[str, str]
+    """Text of the files that it reads, by name in its folder."""
 
 
 class Target(NamedTuple):
@@ -50,7 +48,7 @@ class Target(NamedTuple):
 
     devices: tuple[TargetDevice, ...]
     kind: TargetKind = "block"
-    on: tuple[Loader, ...] = ()
+    on: tuple[OnHost, ...] = ()
     """Hosts that load it; `devices` are those of all of them then, without descriptors here."""
 
     @property
@@ -190,6 +188,10 @@ class Engine(Protocol):
     ) -> tuple[str, ...]:
         """Return the argv that fills the region with incompressible data, so that reads hit written blocks."""
         raise RuntimeError(f"{self.kind} writes its files itself")
+
+    def hosted(self, spec: Any, on: Sequence[OnHost], *, size_bytes: int, fill: bool = False) -> Hosted:
+        """Return what makes these hosts generate the load, or with `fill` write its region beforehand."""
+        raise RuntimeError(f"{self.kind} loads from no other host")
 
     def run(
         self, spec: Any, target: Target, *, folder: Path, live: Callable[[Sample], None], stop: threading.Event

@@ -172,6 +172,18 @@ class LayoutView(msgspec.Struct, frozen=True, omit_defaults=True):
     build: tuple[Argv, ...] = ()
     teardown: tuple[Argv, ...] = ()
     erases: tuple[str, ...] = ()
+    hosts_have: str = ""
+    """What each host has that it is exported to: `volumes of its own` or `a region of its own`."""
+
+
+class HostedView(msgspec.Struct, frozen=True):
+    """A workload that other hosts run."""
+
+    layouts: tuple[str, ...]
+    """Layouts that are loaded so."""
+    command: Argv
+    files: dict[str, str]
+    """Text of the files that the command reads, by name."""
 
 
 class WorkloadView(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -184,7 +196,10 @@ class WorkloadView(msgspec.Struct, frozen=True, omit_defaults=True):
     warnings: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     command: Argv = ()
+    """On layouts that the storage server loads itself."""
     seconds: float = 0.0
+    hosted: tuple[HostedView, ...] = ()
+    """On layouts that other hosts load."""
 
 
 class Preview(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -48,12 +48,23 @@ class Host(msgspec.Struct, frozen=True, omit_defaults=True):
     """Its clock minus the storage server's, in seconds; the time that the message took is in it."""
 
 
+OWN_VOLUMES: Final = "volumes of its own"
+OWN_REGION: Final = "a region of its own"
+
+
 class OnHost(msgspec.Struct, frozen=True):
     """A part of a target: devices of another host, and the region of them that it loads."""
 
     host: str
     refs: tuple[str, ...]
     offset_bytes: int
+    own: bool = False
+    """True if no other host has these devices."""
+
+    @property
+    def words(self) -> str:
+        """Return what the host has: volumes, or a part of what the others load too."""
+        return OWN_VOLUMES if self.own else OWN_REGION
 
 
 class Step(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -72,6 +83,8 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     commands: tuple[Argv, ...] = ()
     """Commands to be executed, as far as known in advance; they can be copied. The same argv appear in the journal, with
     descriptors in place of the targets that are measured or filled."""
+    files: dict[str, str] = {}
+    """Text of the files that the commands read, by name in the folder where they run."""
     undo: tuple[Argv, ...] = ()
     creates: Created | None = None
     erases: tuple[str, ...] = ()

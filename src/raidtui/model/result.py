@@ -222,6 +222,10 @@ class Built(msgspec.Struct, frozen=True, omit_defaults=True):
     """Preconditioning of its disks, and whether it meets SNIA's specification."""
     again: bool = False
     """The second building of a layout that is measured against itself."""
+    hosts_have: str = ""
+    """What each host has that it is exported to: `volumes of its own` or `a region of its own`. Empty if the storage server
+    loads it itself.
+    """
 
 
 class RankedLayout(msgspec.Struct, frozen=True, omit_defaults=True):

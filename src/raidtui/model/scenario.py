@@ -81,6 +81,9 @@ class Role(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """Number of disks."""
     where: Where = Where()
     """Conditions that each disk must meet."""
+    host: Name | None = None
+    """Group of hosts that have the disks. Default, and the only possible one: the storage server, which is the first
+    group."""
 
 
 class Ranking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -16,13 +16,13 @@ from raidtui.base import proc
 from raidtui.base.files import read_int
 from raidtui.base.text import clean
 from raidtui.inventory.udev import wait_for_udev
-from raidtui.model.plan import Argv, Host, OnHost
+from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.action import Outcome
 from raidtui.stack.amplification import Spread, Writes, copies
 from raidtui.stack.calls import bounded
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Counts, Part, Parts, PlannedTarget, Shape
+from raidtui.stack.layer import Counts, Parts, Shape
 from raidtui.stack.nodes import SYS_BLOCK, devno, users_of
 from raidtui.stack.read_back import Difference, mismatch
 from raidtui.stack.teardown import until_gone
@@ -31,8 +31,6 @@ LOOPBACK: Final = "127.0.0.1"
 """The only address on which an export listens: it is for this server itself."""
 NODE_TIMEOUT_S: Final = 30.0
 BUSY_PATIENCE_S: Final = 15.0
-REGION_BYTES: Final = 1 << 20
-"""Regions of hosts begin at multiples of this."""
 _FIRST_PORT: Final = 61_000
 """TCP ports from here on are not given to outgoing connections by default (net.ipv4.ip_local_port_range)."""
 
@@ -105,15 +103,6 @@ def shape(spec: object, parts: Parts) -> Shape:
     below = parts["on"]
     stripe, chunk = (below[0].stripe_bytes, below[0].chunk_bytes) if len(below) == 1 else (None, None)
     return Shape(sum(one.size_bytes for one in below), 0, 1.0, chunk, stripe, data_share=1.0)
-
-
-def regions(
-    below: Sequence[Part], hosts: Sequence[Host], refs: Sequence[tuple[str, ...]], paths: Iterable[str]
-) -> PlannedTarget:
-    """Return the target that these hosts load together: each a region of its own, on devices with these references."""
-    size_bytes = min(one.size_bytes for one in below) // len(hosts) // REGION_BYTES * REGION_BYTES
-    on = tuple(OnHost(host.ref, own, at * size_bytes) for at, (host, own) in enumerate(zip(hosts, refs, strict=True)))
-    return PlannedTarget(refs[0], tuple(f"{hosts[0].ref}:{path}" for path in paths), size_bytes, counted="no", on=on)
 
 
 def load_modules(modules: Iterable[str]) -> list[Argv]:

@@ -221,7 +221,10 @@ class _Planner:
             target.refs, load.kind, size_bytes, kind, options, target.on, target.part, target.counted, fill,
             tuple(one.kind for one in node.walk()), reductions(node), given.get("caches", ""), region * target.regions,
         )  # fmt: skip
-        command = engine.command(load.spec, target.paths, size_bytes=size_bytes, kind=kind)
+        if target.on and engine.from_hosts:
+            command, files = engine.hosted(load.spec, target.on, size_bytes=size_bytes)
+        else:
+            command, files = engine.command(load.spec, target.paths, size_bytes=size_bytes, kind=kind), {}
         title, most = f"{cell.id}: measure {shown}{_by(target)}", 1
         writes: int | None = estimate.max_written_bytes
         if self.policy.steady:
@@ -230,7 +233,7 @@ class _Planner:
             args = msgspec.structs.replace(args, passes=most)
         self._add(
             Draft("measure", title, args, (command,), writes_bytes=None if writes is None else writes * most,
-                  seconds=estimate.seconds * most + 1),
+                  seconds=estimate.seconds * most + 1, files=files),
             erases=erased, cell=cell.id,
         )  # fmt: skip
 
@@ -312,6 +315,7 @@ class _Planner:
                 writes_bytes=draft.writes_bytes,
                 seconds=draft.seconds,
                 host=draft.host,
+                files=dict(draft.files),
                 **self._place,
             )
         )
@@ -324,12 +328,15 @@ def _fill(whose: str, load: Load, target: PlannedTarget) -> Draft:
     title = f"{whose}fill {size_text(region)} of {', '.join(target.paths)}{_by(target)}"
     written = region * target.regions
     args = Prefill(target.refs, load.kind, size_bytes, kind, plain(load.spec), target.on, region)
-    command = engine.prefill_command(load.spec, target.paths, size_bytes=size_bytes, kind=kind)
-    return Draft("prefill", title, args, (command,), writes_bytes=written, seconds=written / FILL_BYTES_PER_S)
+    if target.on and engine.from_hosts:
+        command, files = engine.hosted(load.spec, target.on, size_bytes=size_bytes, fill=True)
+    else:
+        command, files = engine.prefill_command(load.spec, target.paths, size_bytes=size_bytes, kind=kind), {}
+    return Draft("prefill", title, args, (command,), writes_bytes=written, seconds=written / FILL_BYTES_PER_S, files=files)
 
 
 def _by(target: PlannedTarget) -> str:
-    return f" by {', '.join(one.host for one in target.on)}, a region each" if target.on else ""
+    return f" by {', '.join(one.host for one in target.on)}: each {target.on[0].words}" if target.on else ""
 
 
 def _total(values: Iterator[int | None]) -> int | None:

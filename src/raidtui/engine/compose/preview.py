@@ -20,7 +20,7 @@ from raidtui.engine.compose.targets import as_run, memory_for
 from raidtui.engine.compose.write_amplification import data_roles, expected
 from raidtui.load.catalog import engines
 from raidtui.load.engine import Pattern, rehearsal
-from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, WorkloadView
+from raidtui.model.describe import HostedView, LayerView, LayoutView, Preview, PreviewRequest, WorkloadView
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Argv, Names, TargetKind
 from raidtui.model.problem import Problem, ProblemError
@@ -38,6 +38,7 @@ class _Layout(NamedTuple):
     view: LayoutView
     piece: Piece | None
     planned: Planned | None
+    node: Node | None = None
 
 
 class _Asked(NamedTuple):
@@ -134,8 +135,9 @@ def _layout(name: str, entry: Entry[Node], asked: _Asked) -> _Layout:
             teardown=_commands(planned.teardown),
             erases=tuple(sorted(disk.id for disk in piece.disks)),
             data_disks=tuple(disk.id for role in data_roles(node, ground.roles) for disk in ground.binding[role]),
+            hosts_have=next((one.words for target in planned.targets for one in target.on), ""),
         )
-    return _Layout(view, piece, planned)
+    return _Layout(view, piece, planned, node)
 
 
 def _commands(drafts: Sequence[Draft]) -> tuple[Argv, ...]:
@@ -200,8 +202,28 @@ def _workload(name: str, entry: Entry[Load], layouts: Sequence[_Layout], asked: 
                 found.setdefault(text, []).append(made.view.name)
     warnings = tuple(f"On {', '.join(names)}: {text}" for text, names in found.items())
     # Shown on the first layout: every layout has a target of its own.
-    paths = next((t.paths for made in met if made.planned for t in made.planned.targets), _NO_TARGET)
-    return workload_view(name, entry, tuple(targets), warnings, quick=asked.quick, paths=paths)
+    local = [t for made in met if made.planned for t in made.planned.targets if not t.on]
+    paths = local[0].paths if local else _NO_TARGET
+    view = workload_view(name, entry, tuple(targets), warnings, quick=asked.quick, paths=paths)
+    if not view.command or entry.value is None:
+        return view
+    hosted = tuple(_hosted(entry.value, met, asked))
+    return msgspec.structs.replace(view, hosted=hosted, command=view.command if local or not hosted else ())
+
+
+def _hosted(load: Load, layouts: Sequence[_Layout], asked: _Asked) -> Iterator[HostedView]:
+    """Yield the commands with which other hosts run a workload, each with the layouts for which it is the same."""
+    engine, found = engines()[load.kind], dict[str, HostedView]()
+    for made in layouts:
+        for target in made.planned.targets if made.planned is not None else ():
+            if made.node is None or not target.on or not engine.from_hosts:
+                continue
+            ran = as_run(load, made.node, asked.ground.policy, target, quick=asked.quick)
+            command, files = engine.hosted(ran.spec, target.on, size_bytes=target.size_bytes)
+            before = found.get(key := repr((command, files)))
+            layouts_of = (*(before.layouts if before else ()), made.view.name)
+            found[key] = HostedView(layouts_of, command, files)
+    return iter(found.values())
 
 
 def _sector_bytes(piece: Piece) -> int | None:

@@ -28,8 +28,8 @@ from raidtui.base.proc import CLEAN_ENV, PIPE, Child, ToolError, spawn
 from raidtui.base.text import clean
 from raidtui.engine.run.host_cores import counted
 from raidtui.engine.step_args import WorkloadRun
-from raidtui.load.engine import Loader, Target, TargetDevice
-from raidtui.load.fio.clients import SOCKET
+from raidtui.load.engine import Target, TargetDevice
+from raidtui.load.fio.clients import SOCKET, socket_of
 from raidtui.model.convert import encode
 from raidtui.model.host import HostCores
 from raidtui.model.hosts import ALIVE_EVERY_S, LEASE_S, LOAD_EVERY_S, PEER_PROTOCOL, Answer, HostLoad, Order, PeerHello
@@ -309,7 +309,7 @@ class Peers:
                 begun.result()
 
     def _begin(self, host: Host) -> None:
-        here, there = self._folder / "work" / f"{host.ref}.sock", f"{RUNS_THERE}/{self._run}/{SOCKET}"
+        here, there = self._folder / "work" / socket_of(host.ref), f"{RUNS_THERE}/{self._run}/{SOCKET}"
         peer = Peer(host.ref, self._argv_of(host.address, forward_argv(here, there)), host.address,
                     lambda load: self._heard(host.ref, load))  # fmt: skip
         self._peers[host.ref] = peer
@@ -325,7 +325,7 @@ class Peers:
             msgspec.structs.replace(step, args={**step.args, "refs": refs, "on": ()}) for step, refs in self._loading(host)
         ]
         # The disks are the storage server's: there, recovery makes them blank.
-        steps = tuple(msgspec.structs.replace(step, erases=()) for step in own)
+        steps = tuple(msgspec.structs.replace(step, erases=(), files={}) for step in own)
         nothing: dict[str, Any] = {"binding": {}, "cells": (), "erases": (), "sweeps": (), "looks": {}}
         return msgspec.structs.replace(self._plan, steps=steps, **nothing)
 
@@ -359,14 +359,15 @@ class Peers:
         """Have the hosts open their targets of a cell and start fio there; yield the target that they are together."""
         hosts = [one.host for one in args.on]
         devices: list[TargetDevice] = []
-        reached: dict[str, str] = {}
         try:
             for one in args.on:
                 outcome = self._peers[one.host].ask(Order("listen", step=step.id))
                 devices += [TargetDevice(-1, f"{one.host}:{ref}", args.size_bytes) for ref in one.refs]
-                here = self._folder / "work" / f"{one.host}.sock"
-                reached[one.host] = str(here if here.exists() else outcome.facts["socket"])
-            yield Target(tuple(devices), on=tuple(Loader(one.host, reached[one.host], one.offset_bytes) for one in args.on))
+                here = self._folder / "work" / socket_of(one.host)
+                if here.is_symlink() or not here.exists():  # nothing forwards it: the host is this machine
+                    here.unlink(missing_ok=True)
+                    here.symlink_to(outcome.facts["socket"])
+            yield Target(tuple(devices), on=args.on)
         finally:
             for host in hosts:
                 with suppress(ProblemError):  # a lost host ends its fio itself

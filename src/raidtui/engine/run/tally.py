@@ -11,7 +11,7 @@ from raidtui.engine.step_args import common_args
 from raidtui.model.convert import decode, plain
 from raidtui.model.disk import Disk
 from raidtui.model.event import CellDone, Noted, Record, RunFinished, RunStarted, Skipped, StepDone, StepFailed, StepStarted
-from raidtui.model.plan import Plan, Step, block_parts
+from raidtui.model.plan import OnHost, Plan, Step, block_parts
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.refusals import NOTE
 from raidtui.model.result import RESULT_SCHEMA, Built, Cell, Result, Tuned
@@ -122,7 +122,14 @@ class Tally:
         plan = self._start.plan if self._start else None
         asked = {**plan.scenario.get("layouts", {}), **plan.ceilings}.get(layout) if plan else None
         rounds = len(self._rounds.get(block, ())) or 1
-        self._built[block] = Built(layout, number, "built", asked=asked, rounds=rounds, again=again)
+        self._built[block] = Built(layout, number, "built", asked=asked, rounds=rounds, again=again,
+                                    hosts_have=self._hosts_have(block))  # fmt: skip
+
+    def _hosts_have(self, block: str) -> str:
+        """Return what each host has of the devices of a building; empty if the storage server loads them itself."""
+        measured = (step for step in self._steps.values() if step.block == block and step.action == "measure")
+        on = decode(tuple[OnHost, ...], next((step.args.get("on", ()) for step in measured), ()), block)
+        return on[0].words if on else ""
 
     def _step_done(self, event: StepDone) -> None:
         step = self._steps[event.step]

@@ -17,7 +17,9 @@ import msgspec
 from raidtui.base import proc
 from raidtui.base.files import write_atomic
 from raidtui.load.child import TOOL_NOT_STARTED
+from raidtui.load.engine import Hosted
 from raidtui.load.fio.report import Flow, Group, Report, Syncs, joined_spread
+from raidtui.model.plan import OnHost
 from raidtui.model.problem import Exit, fail
 
 SOCKET: Final = "work/fio.sock"
@@ -78,17 +80,23 @@ def job_file(argv: Sequence[str], offset_bytes: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def client_argv(fio: str, sockets: Mapping[str, str], folder: Path) -> tuple[str, ...]:
-    """Return the command that runs the jobs `folder/HOST.fio` on the servers behind these sockets, by host."""
-    words = [fio, "--output-format=json+", "--eta=never"]
-    for host, socket in sockets.items():
-        words += [f"--client=sock:{socket}", str(folder / f"{host}.fio")]
-    return tuple(words)
+def socket_of(host: str) -> str:
+    """Return the name of the socket here that leads to a host's server, in the folder where the client runs."""
+    return f"{host}.sock"
 
 
-def write_jobs(folder: Path, jobs: Mapping[str, str]) -> None:
-    for host, text in jobs.items():
-        write_atomic(folder / f"{host}.fio", text.encode())
+def from_hosts(argv: Sequence[str], on: Sequence[OnHost]) -> Hosted:
+    """Return the client that has these hosts run the jobs of a command line, each on its own region."""
+    words, files = [argv[0], "--output-format=json+", "--eta=never"], {}
+    for one in on:
+        words += [f"--client=sock:{socket_of(one.host)}", f"{one.host}.fio"]
+        files[f"{one.host}.fio"] = job_file(argv, one.offset_bytes)
+    return Hosted(tuple(words), files)
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        write_atomic(folder / name, text.encode())
 
 
 class _OfClient(Group, frozen=True):
@@ -104,18 +112,17 @@ class _Report(msgspec.Struct, frozen=True, rename={"version": "fio version", "cl
 _DECODER: Final = msgspec.json.Decoder(_Report)
 
 
-def read_clients(raw: bytes, sockets: Mapping[str, str]) -> Report:
-    """Decode the report of a client: all hosts as one group, and each host. Raises ValueError.
+def read_clients(raw: bytes, hosts: Mapping[str, str]) -> Report:
+    """Decode the report of a client: all hosts as one group, and each host. `hosts`: by socket. Raises ValueError.
 
     fio joins everything but the percentiles; those of all hosts come from the sums of their histograms.
     """
     report = _DECODER.decode(raw)
-    hosts = {socket: host for host, socket in sockets.items()}
     of: dict[str, list[Group]] = {}
     for one in report.clients:
         if one.jobname != ALL_CLIENTS and one.hostname in hosts:
             of.setdefault(hosts[one.hostname], []).append(one)
-    if missing := [host for host in sockets if host not in of]:
+    if missing := [host for host in hosts.values() if host not in of]:
         raise ValueError(f"fio reports nothing of {', '.join(missing)}")
     version = report.version.removeprefix("fio-")
     groups = {host: join(found) for host, found in of.items()}

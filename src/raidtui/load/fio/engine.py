@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal
@@ -14,16 +14,16 @@ import msgspec
 
 from raidtui.base.proc import find_tool
 from raidtui.load.child import Bounds
-from raidtui.load.engine import FIRST_TARGET_FD, Engine, Estimate, Pattern, Target, TargetDevice
+from raidtui.load.engine import FIRST_TARGET_FD, Engine, Estimate, Hosted, Pattern, Target, TargetDevice
 from raidtui.load.fio import describe, rules
-from raidtui.load.fio.clients import client_argv, job_file, read_clients, write_jobs
+from raidtui.load.fio.clients import from_hosts, read_clients, socket_of, write_files
 from raidtui.load.fio.command import command, prefill_spec
 from raidtui.load.fio.process import PATIENCE_S, Process, allow_open_files
 from raidtui.load.fio.report import Report, Sampler, bins_of, compact, read_report, summary_of
 from raidtui.load.fio.spec import ALIGN_BYTES, FioSpec, files_of, region_of
 from raidtui.load.fio.verdict import Asked, problems_of, remarks_of
 from raidtui.model.measure import Measured, Sample, Summary
-from raidtui.model.plan import TargetKind
+from raidtui.model.plan import OnHost, TargetKind
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.tool import Tool
 from raidtui.model.units import Duration, Extent, Size
@@ -125,6 +125,11 @@ class FioEngine(Engine):
     ) -> tuple[str, ...]:
         return self.command(prefill_spec(spec, size_bytes, kind=kind), paths, size_bytes=size_bytes, kind=kind)
 
+    def hosted(self, spec: FioSpec, on: Sequence[OnHost], *, size_bytes: int, fill: bool = False) -> Hosted:
+        paths = tuple(f"/proc/self/fd/{FIRST_TARGET_FD + number}" for number in range(len(on[0].refs)))
+        make = self.prefill_command if fill else self.command
+        return from_hosts(make(spec, paths, size_bytes=size_bytes), on)
+
     def run(
         self, spec: FioSpec, target: Target, *, folder: Path, live: Callable[[Sample], None], stop: threading.Event
     ) -> Measured:
@@ -173,7 +178,8 @@ class FioEngine(Engine):
 
         allow_open_files(spec, len(target.devices))
         fds = [device.fd for device in target.devices if not target.on]
-        read = partial(read_clients, sockets=_sockets(target)) if target.on else read_report
+        sockets = {socket_of(one.host): one.host for one in target.on}
+        read = partial(read_clients, hosts=sockets) if target.on else read_report
         process = Process(argv, fds, folder, bounds, read)
         try:
             ended = process.follow(on_report, stop)
@@ -197,11 +203,9 @@ class FioEngine(Engine):
         """Return the command that runs the workload here, or on the hosts that load the target."""
         if not target.on:
             return self.command(spec, target.fd_paths, size_bytes=target.size_bytes, kind=target.kind)
-        each = len(target.devices) // len(target.on)
-        paths = tuple(f"/proc/self/fd/{FIRST_TARGET_FD + number}" for number in range(each))
-        argv = self.command(spec, paths, size_bytes=target.size_bytes, kind=target.kind)
-        write_jobs(folder, {one.host: job_file(argv, one.offset_bytes) for one in target.on})
-        return client_argv(argv[0], _sockets(target), folder)
+        hosted = self.hosted(spec, target.on, size_bytes=target.size_bytes)
+        write_files(folder, hosted.files)
+        return hosted.command
 
     def _check_device(self, device: TargetDevice, kind: TargetKind) -> None:
         """Raises ProblemError unless the descriptor is a block device of at least the planned size, or a folder."""
@@ -217,10 +221,6 @@ class FioEngine(Engine):
         else:
             return
         raise fail(FIO_TARGET, message, place=device.name, remedy=FIO_TARGET.way_out, exit=Exit.INVALID)
-
-
-def _sockets(target: Target) -> dict[str, str]:
-    return {one.host: one.socket for one in target.on}
 
 
 def _quick_files(spec: FioSpec, size_bytes: int) -> FioSpec:

@@ -42,6 +42,7 @@ def read(export: IscsiExport) -> dict[str, Any]:
         "portals": sorted(path.name for path in (group / "np").glob("*")),
         "initiators": sorted(path.name for path in (group / "acls").glob("*")),
         "any_initiator": read_text(group / "attrib/generate_node_acls"),
+        "units": _units(group / "acls"),
         "serials": [_serial(_store(unit)) for unit in export.devices],
     }
 
@@ -53,8 +54,21 @@ def asked(export: IscsiExport) -> dict[str, Any]:
         "portals": sorted(export.portals),
         "initiators": sorted(login.initiator for login in export.logins),
         "any_initiator": "0",
+        "units": sorted(
+            [login.initiator, lun, place] for login in export.logins for lun, place in enumerate(export.units_of(login))
+        ),
         "serials": [unit.serial for unit in export.devices],
     }
+
+
+def _units(acls: Path) -> list[list[str | int]]:
+    """Return which unit of the target each logical unit of each initiator is: [initiator, number for it, number]."""
+    found: list[list[str | int]] = []
+    for folder in acls.glob("*/lun_*"):
+        for link in (one for one in folder.iterdir() if one.is_symlink()):
+            number, place = (int(name.rpartition("_")[2]) for name in (folder.name, link.readlink().name))
+            found.append([folder.parent.name, number, place])
+    return sorted(found)
 
 
 def _store(unit: Unit) -> Path | None:

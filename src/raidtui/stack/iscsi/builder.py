@@ -41,8 +41,8 @@ def export(planned: IscsiExport, paths: dict[str, str]) -> None:
     units = [LUN(group, lun=number, storage_object=store) for number, store in enumerate(stores)]
     for login in planned.logins:
         allowed = NodeACL(group, login.initiator)
-        for unit in units:
-            MappedLUN(allowed, unit.lun, tpg_lun=unit)
+        for lun, place in enumerate(planned.units_of(login)):
+            MappedLUN(allowed, lun, tpg_lun=units[place])
     group.enable = True
     for portal in planned.portals:
         NetworkPortal(group, portal.rpartition(":")[0], planned.port)

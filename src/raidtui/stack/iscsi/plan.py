@@ -17,7 +17,7 @@ from raidtui.model.convert import Operand
 from raidtui.model.plan import Argv, Created, Host, Names
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
-from raidtui.stack.exports import LOOPBACK, port_of, regions
+from raidtui.stack.exports import LOOPBACK, port_of
 from raidtui.stack.iscsi.spec import (
     DEFAULT_QUEUE_DEPTH,
     DEFAULT_SESSION_COMMANDS,
@@ -27,6 +27,7 @@ from raidtui.stack.iscsi.spec import (
     Unit,
 )
 from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, all_at_once
+from raidtui.stack.shares import loaded_by, shares
 
 TARGET_MODULES: Final = ("target_core_iblock", "iscsi_target_mod")
 INITIATOR_MODULES: Final = ("iscsi_tcp",)
@@ -102,24 +103,29 @@ def plan_on(spec: IscsiSpec, parts: Parts, names: Names, hosts: Sequence[Host]) 
     """Return the plan of an export to other hosts: one target, since it opens its devices exclusively, with an initiator
     name and a portal for each host."""
     below, created = parts["on"], names.new("iscsi")
-    joins = [names.new("iscsi") for _ in hosts]
-    logins = tuple(Login(_INITIATOR + join.name, host.storage_address) for host, join in zip(hosts, joins, strict=True))
+    joins, owns = [names.new("iscsi") for _ in hosts], shares(below, hosts)
+    logins = tuple(
+        Login(_INITIATOR + join.name, host.storage_address, tuple(below.index(one) for one in own))
+        for host, join, own in zip(hosts, joins, owns, strict=True)
+    )
     export = _export(spec, below, created, logins)
     what, remove = f"{plural(len(below), 'device')} over iSCSI", unexport_argvs(export)
     offer = offer_argvs(export, {one.on: one.on_path for one in export.devices})
     build = [Draft("iscsi.offer", f"Export {what} to {', '.join(host.ref for host in hosts)} alone", export, offer, remove,
                    created, seconds=2.0)]  # fmt: skip
     teardown = [Draft("iscsi.withdraw", "Remove the target", export, remove, seconds=2.0)]
+    refs: list[tuple[str, ...]] = []
     for host, join, login in zip(hosts, joins, logins, strict=True):
+        units = tuple(export.devices[at] for at in login.units)
         session = msgspec.structs.replace(export, name=join.name, initiator=login.initiator, address=login.address,
-                                          others=(), disks=())  # fmt: skip
+                                          others=(), disks=(), devices=units, units=())  # fmt: skip
+        refs.append(tuple(one.ref for one in units))
         undo = logout_argvs(session)
         build.append(Draft("iscsi.login", f"{host.ref}: log in to it", session, join_argvs(session), undo, join,
                            seconds=3.0, host=host.ref))  # fmt: skip
         teardown.insert(0, Draft("iscsi.logout", f"{host.ref}: log out", session, undo, seconds=2.0, host=host.ref))
-    refs = len(hosts) * [tuple(one.ref for one in export.devices)]
-    paths = (device_path(export, lun) for lun in range(len(export.devices)))
-    return Planned(tuple(build), tuple(teardown), (regions(below, hosts, refs, paths),))
+    paths = (device_path(export, lun) for lun in range(len(refs[0])))
+    return Planned(tuple(build), tuple(teardown), (loaded_by(below, hosts, refs, paths),))
 
 
 def _export(spec: IscsiSpec, below: Sequence[Part], created: Created, logins: Sequence[Login]) -> IscsiExport:
@@ -142,6 +148,7 @@ def _export(spec: IscsiSpec, below: Sequence[Part], created: Created, logins: Se
         session_commands=spec.session_commands,
         immediate_data=spec.immediate_data,
         others=tuple(logins[1:]),
+        units=first.units,
     )
 
 
@@ -177,8 +184,8 @@ def export_argvs(export: IscsiExport, paths: Mapping[str, str]) -> tuple[Argv, .
           for lun, unit in enumerate(export.devices)),
         *(command for login in export.logins for command in (
             ("targetcli", f"{group}/acls", "create", login.initiator),
-            *(("targetcli", f"{group}/acls/{login.initiator}", "create", str(lun), str(lun))
-              for lun in range(len(export.devices))))),
+            *(("targetcli", f"{group}/acls/{login.initiator}", "create", str(lun), str(unit))
+              for lun, unit in enumerate(export.units_of(login))))),
         *(("targetcli", f"{group}/portals", "create", *portal.rsplit(":", 1)) for portal in export.portals),
     )  # fmt: skip
 

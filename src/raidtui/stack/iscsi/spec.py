@@ -57,6 +57,8 @@ class Login(msgspec.Struct, frozen=True):
     initiator: str
     """iSCSI name."""
     address: str
+    units: tuple[int, ...] = ()
+    """Places of the devices that it has, in the order of its logical units; empty: all of them."""
 
 
 class IscsiExport(msgspec.Struct, frozen=True):
@@ -79,6 +81,8 @@ class IscsiExport(msgspec.Struct, frozen=True):
     immediate_data: bool
     others: tuple[Login, ...] = ()
     """Further initiators that may log in; all others are refused."""
+    units: tuple[int, ...] = ()
+    """Places of the devices that the first initiator has; empty: all of them."""
 
     @property
     def portal(self) -> str:
@@ -87,7 +91,11 @@ class IscsiExport(msgspec.Struct, frozen=True):
     @property
     def logins(self) -> tuple[Login, ...]:
         """Return every initiator that may log in."""
-        return (Login(self.initiator, self.address), *self.others)
+        return (Login(self.initiator, self.address, self.units), *self.others)
+
+    def units_of(self, login: Login) -> tuple[int, ...]:
+        """Return the places of the devices that an initiator has."""
+        return login.units or tuple(range(len(self.devices)))
 
     @property
     def portals(self) -> tuple[str, ...]:

@@ -18,10 +18,11 @@ from raidtui.model.convert import Operand
 from raidtui.model.plan import Argv, Created, Host, Names
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
-from raidtui.stack.exports import LOOPBACK, port_of, regions
+from raidtui.stack.exports import LOOPBACK, port_of
 from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, all_at_once
 from raidtui.stack.nvmeof import target
 from raidtui.stack.nvmeof.spec import DEFAULT_IN_CAPSULE_BYTES, DEFAULT_QUEUE_SIZE, Export, Namespace, NvmeofSpec
+from raidtui.stack.shares import loaded_by, shares
 
 KIB: Final = 1 << 10
 _NQN: Final = "nqn.2014-08.org.nvmexpress:uuid:"
@@ -118,11 +119,12 @@ def plan(spec: NvmeofSpec, parts: Parts, names: Names, policy: Policy) -> Planne
 def plan_on(spec: NvmeofSpec, parts: Parts, names: Names, hosts: Sequence[Host]) -> Planned:
     """Return the plan of an export to other hosts: a subsystem for each of them, so that no other can connect to it."""
     below, build, teardown, refs = parts["on"], list[Draft](), list[Draft](), list[tuple[str, ...]]()
-    for host in hosts:
+    paths: list[str] = []
+    for host, own in zip(hosts, shares(below, hosts), strict=True):
         offered, connected = names.new("nvmeof"), names.new("nvmeof")
-        export = _export(spec, below, offered, host.storage_address)
+        export = _export(spec, own, offered, host.storage_address)
         connection = msgspec.structs.replace(export, name=connected.name, disks=())
-        what, remove = f"{plural(len(below), 'device')} over NVMe/TCP", tuple(target.remove_argvs(export))
+        what, remove = f"{plural(len(own), 'device')} over NVMe/TCP", tuple(target.remove_argvs(export))
         offer = tuple(offer_argvs(export, {one.on: one.on_path for one in export.devices}))
         build += [
             Draft("nvmeof.offer", f"Export {what} to {host.ref} alone", export, offer, remove, offered, seconds=1.0),
@@ -135,7 +137,8 @@ def plan_on(spec: NvmeofSpec, parts: Parts, names: Names, hosts: Sequence[Host])
             Draft("nvmeof.withdraw", f"Remove the export to {host.ref}", export, remove, seconds=1.0),
         ]  # fmt: skip
         refs.append(tuple(one.ref for one in export.devices))
-    return Planned(tuple(build), tuple(teardown), (regions(below, hosts, refs, map(device_path, export.devices)),))
+        paths = paths or [device_path(one) for one in export.devices]
+    return Planned(tuple(build), tuple(teardown), (loaded_by(below, hosts, refs, paths),))
 
 
 def _export(spec: NvmeofSpec, below: Sequence[Part], created: Created, address: str) -> Export:

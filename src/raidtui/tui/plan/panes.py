@@ -278,6 +278,9 @@ def commands_text(plan: Plan) -> str:
         lines += ["", f"# {group.title}"]
         for number, step in group.steps:
             lines.append(f"# {number}. {clean(step.title)}")
+            for name, content in step.files.items():
+                lines += [f"cat > {shlex.quote(name)} <<'END'", *(clean(line, _LINE_LIMIT) for line in content.splitlines()),
+                          "END"]  # fmt: skip
             lines += [command_line(argv) for argv in step.commands]
     return "\n".join(lines) + "\n"
 
@@ -338,6 +341,10 @@ All steps of the run, in order. **enter** or a click opens a group or a step: be
         elif isinstance(node.data, Step):
             for argv in node.data.commands:
                 node.add_leaf(Text(f"$ {command_line(argv)}", no_wrap=True))
+            for name, content in node.data.files.items():
+                file = node.add(Text(clean(name), no_wrap=True))
+                for line in content.splitlines():
+                    file.add_leaf(Text(clean(line, _LINE_LIMIT), no_wrap=True))
 
 
 def _add_steps(node: TreeNode[StepGroup | Step | None], group: StepGroup) -> None:
