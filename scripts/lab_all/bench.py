@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -25,6 +26,7 @@ LEFT = "; ".join((
     "pgrep -x fio",
 ))  # fmt: skip
 """Commands whose output shows remains of a layout in a guest; empty output means that nothing is left."""
+LEFT_ON_CLIENT = "ls /sys/class/iscsi_session 2>/dev/null; grep -L pcie /sys/class/nvme/*/transport 2>/dev/null; pgrep -x fio"
 
 
 def replay_layouts(one: Wanted, wishes: list[Wish], report: Report, brief: bool, at_once: int) -> None:
@@ -56,7 +58,8 @@ class Bench:
         self.lab = Lab(f"all-{os.getpid()}-{wanted.name}"[:40])
         specs = [spec for disks in wanted.roles.values() for spec in disks]
         try:
-            self.lab.up([*specs, CANARY], _say, cpus=cpus_of_each(at_once))
+            self.lab.up([*specs, CANARY], _say, cpus=cpus_of_each(at_once), hosts=1 + sum(wanted.clients.values()))
+            self._let_in()
             serials = self.lab.serials
             self.roles: dict[str, list[str]] = {}
             for role, disks in wanted.roles.items():
@@ -68,6 +71,16 @@ class Bench:
             self.lab.down()
             raise
 
+    def _let_in(self) -> None:
+        """Let root of the storage server log in on every client."""
+        if not self.wanted.clients:
+            return
+        self.lab.run("ssh-keygen -q -t ed25519 -N '' -f /root/.ssh/id_ed25519")
+        self.lab.run("printf 'Host *\\n  StrictHostKeyChecking accept-new\\n' > /root/.ssh/config")
+        key = self.lab.run("cat /root/.ssh/id_ed25519.pub").out
+        for number in range(1, 1 + sum(self.wanted.clients.values())):
+            self.lab.client(number).run("cat >> /root/.ssh/authorized_keys", input_bytes=key)
+
     def close(self) -> None:
         self.lab.down()
 
@@ -77,7 +90,7 @@ class Bench:
         began = time.monotonic()
         result = folder / f"{layout}.result.json"
         result.unlink(missing_ok=True)
-        words = [self.wanted.name, "--quick", "--layout", layout, *self._binding(layout)]
+        words = [self.wanted.name, "--quick", "--layout", layout, *self._binding(layout), *self._hosts(layout)]
         words += [word for name in self.wanted.two_of(layout) for word in ("--workload", name)] if brief else []
         done = self._raidtui("replay", *words, "--json", "-o", str(result))
         (folder / f"{layout}.jsonl").write_bytes(done.out)
@@ -106,6 +119,14 @@ class Bench:
             erase,
         ]
 
+    def _hosts(self, layout: str) -> list[str]:
+        """`--host` for the groups that this layout is exported to."""
+        text = json.dumps(json.loads(self.wanted.data)["layouts"][layout])
+        names = (f"root@c{number}" for number in itertools.count(1))
+        given = {group: ",".join(itertools.islice(names, count)) for group, count in self.wanted.clients.items()}
+        used = [f"{group}={found}" for group, found in given.items() if f'"to": "{group}"' in text]
+        return [word for one in used for word in ("--host", one)]
+
     def _raidtui(self, *words: str) -> proc.Finished:
         argv = [sys.executable, "-m", "raidtui", "--on", f"lab:{self.lab.name}", *words]
         return proc.run(argv, timeout_s=LONGEST_S, env=os.environ, check=False, max_output_bytes=1 << 30)
@@ -115,9 +136,15 @@ class Bench:
         disks = [disk for serials in self.roles.values() for disk in serials]
         return {
             "not blank": [disk for disk in disks if not self.lab.is_zero(disk)],
-            "left": self.lab.run(LEFT, check=False).text.split(),
+            "left": [*self.lab.run(LEFT, check=False).text.split(), *self._left_on_clients()],
             "canary": self.lab.disk_hash(self.canary) == self.canary_hash,
         }
+
+
+    def _left_on_clients(self) -> list[str]:
+        """Return connections and loads that a client still has."""
+        clients = [self.lab.client(number) for number in range(1, 1 + sum(self.wanted.clients.values()))]
+        return [word for client in clients for word in client.run(LEFT_ON_CLIENT, check=False).text.split()]
 
 
 def _say(line: str) -> None:

@@ -23,6 +23,8 @@ class Wanted(NamedTuple):
     layouts: tuple[str, ...]
     roles: dict[str, list[DiskSpec]]
     """Disks like those that each role asks for."""
+    clients: dict[str, int] = {}
+    """Number of hosts of each group beside the storage server."""
 
     def two_of(self, layout: str) -> list[str]:
         """Two workloads that this layout is measured with: one that writes, and the first of the others."""
@@ -41,7 +43,8 @@ def shipped_scenarios() -> Iterator[Wanted]:
         data = read_bytes(str(path))
         value = json.loads(data)
         roles = {role: [_disk(entry)] * entry["count"] for role, entry in value["roles"].items()}
-        yield Wanted(name, data, tuple(value["layouts"]), roles)
+        groups = {group: entry.get("count", 1) for group, entry in list(value.get("hosts", {}).items())[1:]}
+        yield Wanted(name, data, tuple(value["layouts"]), roles, groups)
 
 
 def _disk(role: dict[str, Any]) -> DiskSpec:

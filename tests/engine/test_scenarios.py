@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from raidtui.engine.compose.hosts import unnamed
 from raidtui.engine.compose.planner import make_plan
 from raidtui.engine.compose.reading import read_document
 from raidtui.model.disk import Disk
@@ -24,6 +25,7 @@ CAMPAIGNS = {
     "lvm-cache-vs-zfs": {"ssd": 1, "stripe": 4, "zpool": 2},
     "zpool-layouts": {"one-disk": 1, "stripe": 1, "mirror": 1, "two-mirrors": 4, "raidz": 3},
     "bare-disk": {"each": 1, "all": 1},
+    "iser-nvmeof": {"mdadm": 3, "lvm": 3, "zfs": 6},
 }
 
 
@@ -41,7 +43,8 @@ def like(role: Role, name: str, number: int, sizes: dict[str, int]) -> Disk:
 def planned(path: Path, sizes: dict[str, int], *, quick: bool) -> tuple[Scenario, Plan]:
     scenario = read_document(path.read_text()).scenario
     binding = {name: tuple(like(role, name, n, sizes) for n in range(role.count)) for name, role in scenario.roles.items()}
-    return scenario, make_plan(scenario, binding, Options(quick=quick), token="abcdefgh", boot_id="b")
+    hosts = unnamed(scenario.hosts)
+    return scenario, make_plan(scenario, binding, Options(quick=quick), token="abcdefgh", boot_id="b", hosts=hosts)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -53,6 +56,17 @@ def test_every_shipped_scenario_can_be_planned(path: Path, sizes: dict[str, int]
     assert plan.seconds > len(plan.cells), "the time is estimated"
     assert all(step.writes_bytes is None or step.writes_bytes >= 0 for step in plan.steps)
     assert len(plan.erases) == sum(role.count for role in scenario.roles.values()), "no role is there for nothing"
+
+
+def test_in_the_campaign_over_protocols_each_client_has_two_volumes() -> None:
+    """The array cannot be divided: there each has a region. The tests are called as the published numbers are."""
+    path = FILES[0].parent / "iser-nvmeof.json"
+    scenario, plan = planned(path, SERVER, quick=False)
+    for step in (step for step in plan.steps if step.action == "measure" and step.args["on"]):
+        assert [one["own"] for one in step.args["on"]] == 2 * [not step.block.startswith("mdadm")]
+        assert [len(one["refs"]) for one in step.args["on"]] == 2 * [1 if step.block.startswith("mdadm") else 2]
+    published = json.loads((path.parent / "published" / path.name).read_text())
+    assert set(scenario.workloads) <= set(published["workloads"])
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

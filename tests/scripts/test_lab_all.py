@@ -217,5 +217,7 @@ def test_every_shipped_scenario_gets_the_disks_of_its_roles_and_two_workloads_a_
     assert {spec.kind for spec in found["lvm-cache-vs-zfs"].roles["slow"]} == {"hdd"}
     for one in found.values():
         assert all(1 <= len(one.two_of(layout)) <= 2 for layout in one.layouts)
+    assert found["iser-nvmeof"].clients == found["export-to-clients"].clients == {"clients": 2}
+    assert {name for name, one in found.items() if one.clients} == {"iser-nvmeof", "export-to-clients"}
     assert found["habr-nvme-local"].two_of("md-raid5") == ["seq-write-4m-q32", "seq-read-4m-q32"]
     assert found["habr-nvme-local"].two_of("zfs64-raidz-8k") == ["files-seq-write-4m", "files-seq-read-4m"]

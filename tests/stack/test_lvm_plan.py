@@ -489,7 +489,7 @@ def test_a_group_is_divided_into_volumes_alike() -> None:
     made = commands(planned)["lvm.volume"]
     assert [argv[3] for argv in made] == ["volume", "volume2", "volume3"]
     assert {(*argv[:3], *argv[4:]) for argv in made} == {(*made[0][:3], *made[0][4:])}, "all else is the same"
-    assert [part.path for part in planned.offers] == [f"/dev/{GROUP.name}/{name}" for name in ("volume", "volume2", "volume3")]
+    assert [part.path.rpartition("/")[2] for part in planned.offers] == ["volume", "volume2", "volume3"]
     assert [part.ref for part in planned.offers] == [f"lvm:{GROUP.name}", f"lvm:{GROUP.name}-2", f"lvm:{GROUP.name}-3"]
     (target,) = planned.targets
     assert target.refs == tuple(part.ref for part in planned.offers)
