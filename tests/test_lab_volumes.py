@@ -1,4 +1,4 @@
-"""Two hosts have volumes of their own, of an LVM group and of a ZFS pool, and no other host sees them; killed in the middle."""
+"""Two hosts have volumes of their own, of an LVM group and of a ZFS pool, that no other host sees; killed in the middle."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ LEFT = "; ".join((
     "pgrep -x fio",
 ))  # fmt: skip
 """Commands whose output shows remains of a layout in a guest; empty output means that nothing is left."""
-LEFT_ON_CLIENT = "ls /sys/class/iscsi_session 2>/dev/null; grep -L pcie /sys/class/nvme/*/transport 2>/dev/null; pgrep -x fio"
+LEFT_ON_CLIENT = "ls /sys/class/iscsi_session; grep -L pcie /sys/class/nvme/*/transport; pgrep -x fio"
 
 
 def replay_layouts(one: Wanted, wishes: list[Wish], report: Report, brief: bool, at_once: int) -> None:

@@ -23,7 +23,7 @@ class Wanted(NamedTuple):
     layouts: tuple[str, ...]
     roles: dict[str, list[DiskSpec]]
     """Disks like those that each role asks for."""
-    clients: dict[str, int] = {}
+    clients: dict[str, int]
     """Number of hosts of each group beside the storage server."""
 
     def two_of(self, layout: str) -> list[str]:

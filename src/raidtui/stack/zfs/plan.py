@@ -222,8 +222,8 @@ def target_path(zpool: ZfsPool) -> str:
 
 
 def size_bytes(spec: ZpoolSpec, devices: Devices) -> int:
-    """Return the size of each volume, or of the room for files, in whole blocks. A share refers to the largest size that can
-    be written fully.
+    """Return the size of each volume, or of the room for files, in whole blocks. A share refers to the largest size that
+    can be written fully.
 
     Raises ProblemError (`zpool-too-small`).
     """

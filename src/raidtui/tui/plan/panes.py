@@ -279,8 +279,8 @@ def commands_text(plan: Plan) -> str:
         for number, step in group.steps:
             lines.append(f"# {number}. {clean(step.title)}")
             for name, content in step.files.items():
-                lines += [f"cat > {shlex.quote(name)} <<'END'", *(clean(line, _LINE_LIMIT) for line in content.splitlines()),
-                          "END"]  # fmt: skip
+                lines.append(f"cat > {shlex.quote(name)} <<'END'")
+                lines += [*(clean(line, _LINE_LIMIT) for line in content.splitlines()), "END"]
             lines += [command_line(argv) for argv in step.commands]
     return "\n".join(lines) + "\n"
 
