@@ -1,11 +1,14 @@
-"""Read a role of a scenario."""
+"""Read a role of a scenario, and compare roles with the hosts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from raidtui.model.convert import decode
+from raidtui.model.hosts import HostGroup
 from raidtui.model.problem import Problem, ProblemError, Refusal
+from raidtui.model.refusals import UNKNOWN_NAME
 from raidtui.model.scenario import Role
 
 ROLE_IMPOSSIBLE: Final = Refusal(
@@ -13,6 +16,13 @@ ROLE_IMPOSSIBLE: Final = Refusal(
     "A role that no disk can fit",
     "The conditions of the role contradict each other.",
     "Remove one of the conditions.",
+)
+ROLE_HOST: Final = Refusal(
+    "role-host",
+    "Disks of another host",
+    "Layouts are built on the storage server, the first group of hosts, and only its disks are written to. The other hosts "
+    "connect to what it exports.",
+    "Remove the role's `host`, or name the first group.",
 )
 
 
@@ -26,3 +36,15 @@ def read_role(value: Any, place: str) -> Role:
     ]:
         raise ProblemError(*wrong)
     return role
+
+
+def strange_hosts(roles: Mapping[str, Role], hosts: Mapping[str, HostGroup], place: str) -> Iterator[Problem]:
+    """Yield the problems of roles whose disks are not the storage server's."""
+    storage = next(iter(hosts), "")
+    for name, role in roles.items():
+        if role.host is not None and role.host not in hosts:
+            text, remedy = f"there is no group of hosts {role.host!r}", f"Groups: {', '.join(hosts) or 'none'}."
+            yield UNKNOWN_NAME.problem(text, place=f"{place}.{name}.host", remedy=remedy)
+        elif role.host is not None and role.host != storage:
+            text = f"the disks of {name} would be those of {role.host}; only disks of {storage} can be written to"
+            yield ROLE_HOST.problem(text, place=f"{place}.{name}.host", remedy=f'Write "host": "{storage}", or remove it.')

@@ -20,7 +20,7 @@ from raidtui.model.convert import Operand, decode
 from raidtui.model.fields import fields_of
 from raidtui.model.hosts import HostGroup
 from raidtui.model.problem import Problem, ProblemError, Refusal, fail
-from raidtui.model.roles import read_role
+from raidtui.model.roles import read_role, strange_hosts
 from raidtui.model.scenario import MAX_LAYOUTS, Entry, Load, Name, Node, Policy, Role, RoleRef, Scenario
 from raidtui.model.scenario_words import NAME_PATTERN, NAME_WORDS, ROLE_NAME, ROLE_PATTERN, SCHEMA
 
@@ -35,13 +35,6 @@ ROLE_WHOLE: Final = Refusal(
     "Disks used whole and in part",
     "A layout uses the whole disks of a role in one place and partitions of the same disks in another.",
     'Use partitions in every place, {"partition": {"on": "@ROLE", "use": "50%"}}, or split the role in two.',
-)
-ROLE_HOST: Final = Refusal(
-    "role-host",
-    "Disks of another host",
-    "Layouts are built on the storage server, the first group of hosts, and only its disks are written to. The other hosts "
-    "connect to what it exports.",
-    "Remove the role's `host`, or name the first group.",
 )
 PRECONDITION_NOT_ZERO: Final = Refusal(
     "precondition-not-zero",
@@ -134,7 +127,7 @@ def read_sketch(value: Any, catalog: Catalog, place: str = "$") -> Sketch:
     layouts = reader.section(outline.layouts, f"{place}.layouts", MAX_LAYOUTS, reader.layout)
     workloads = reader.read_workloads(outline.workloads, f"{place}.workloads")
     hosts = reader.read_hosts(outline.hosts, f"{place}.hosts")
-    problems += _strange_hosts(roles, hosts, f"{place}.roles")
+    problems += strange_hosts(roles, hosts, f"{place}.roles")
     policy = Policy()
     try:
         policy = decode(Policy, outline.policy, f"{place}.policy")
@@ -144,18 +137,6 @@ def read_sketch(value: Any, catalog: Catalog, place: str = "$") -> Sketch:
     except ProblemError as error:
         problems += error.problems
     return Sketch(outline, value, roles, layouts, workloads, policy, tuple(problems), hosts)
-
-
-def _strange_hosts(roles: Mapping[str, Role], hosts: Mapping[str, HostGroup], place: str) -> Iterator[Problem]:
-    """Yield the problems of roles whose disks are not the storage server's."""
-    storage = next(iter(hosts), "")
-    for name, role in roles.items():
-        if role.host is not None and role.host not in hosts:
-            text, remedy = f"there is no group of hosts {role.host!r}", f"Groups: {', '.join(hosts) or 'none'}."
-            yield refusals.UNKNOWN_NAME.problem(text, place=f"{place}.{name}.host", remedy=remedy)
-        elif role.host is not None and role.host != storage:
-            text = f"the disks of {name} would be those of {role.host}; only disks of {storage} can be written to"
-            yield ROLE_HOST.problem(text, place=f"{place}.{name}.host", remedy=f'Write "host": "{storage}", or remove it.')
 
 
 def _outline_of(value: Any, place: str, problems: list[Problem]) -> _Outline:
