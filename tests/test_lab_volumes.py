@@ -27,7 +27,7 @@ SCENARIO: dict[str, Any] = {
     },
     "workloads": {"mixed": {"fio": {"rw": "randrw", "bs": "4KiB", "iodepth": 4, "size": "16MiB", "runtime": "20s"}}},
 }
-NVME = "cat /sys/block/nvme*n*/uuid 2>/dev/null | sort"
+NVME = "cat /sys/block/nvme*n*/uuid 2>/dev/null | sort -u"
 SCSI = "cat /sys/block/sd*/device/vpd_pg80 | tr -d '\\0' | tr -c 'a-f0-9-' '\\n' | grep -E '^.{36}$' | sort"
 
 
@@ -48,7 +48,7 @@ def words(lab: Lab, folder: Path, *layouts: str) -> list[str]:
 @pytest.mark.parametrize(("layout", "action", "identity", "look"), [
     ("lvm", "nvmeof.connect", "uuid", NVME),
     ("zvols", "iscsi.login", "serial", SCSI),
-])  # fmt: skip
+], ids=["lvm", "zvols"])  # fmt: skip
 def test_each_host_sees_and_loads_its_own_volumes_alone(
     lab: Lab, tmp_path: Path, layout: str, action: str, identity: str, look: str
 ) -> None:

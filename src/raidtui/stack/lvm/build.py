@@ -137,7 +137,7 @@ def make_pool(context: Context, vg: LvmGroup) -> Outcome:
 
 
 def _make(
-    context: Context, vg: LvmGroup, steps: list[tuple[Argv, str | None]], is_made: Callable[[Container[str]], bool]
+    context: Context, vg: LvmGroup, steps: Sequence[tuple[Argv, str | None]], is_made: Callable[[Container[str]], bool]
 ) -> Outcome:
     """Run commands with their answers, unless their result exists already; then read the group back."""
     context.stop_if_cancelled()
