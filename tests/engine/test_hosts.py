@@ -211,7 +211,7 @@ def test_a_preview_says_what_each_host_has_and_how_it_is_loaded(engine: EngineCl
     found = engine.call("preview", PreviewRequest(changed(layouts=layouts), {"data": tuple(NVME[:2])}), Preview)
     assert [layout.hosts_have for layout in found.layouts] == ["volumes of its own", "", "a region of its own"]
     (workload,) = found.workloads
-    assert "/proc/self/fd/100" in " ".join(workload.command)
+    assert "/dev/rtpreview0" in " ".join(workload.command)
     assert [hosted.layouts for hosted in workload.hosted] == [("own",), ("tcp",)]
     assert all(set(hosted.files) == {"clients-1.fio", "clients-2.fio"} for hosted in workload.hosted)
     alone = engine.call("preview", PreviewRequest(json.dumps(SCENARIO), {"data": tuple(NVME[:2])}), Preview)
