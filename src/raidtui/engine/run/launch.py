@@ -32,7 +32,8 @@ NOT_RUNNING: Final = Refusal(
     "not-running", "The run is not running", "There is nothing to cancel.", "`raidtui runs` lists the runs."
 )
 
-_ADMIT_TIMEOUT_S: Final = 120.0
+_ADMIT_TIMEOUT_S: Final = 300.0
+"""Longer than the hosts of a run may take to answer (`peers.py`). A runner that ended is noticed at once."""
 _STOP_TIMEOUT_S: Final = 900
 """Time that a system which shuts down waits for the teardown."""
 
