@@ -173,7 +173,7 @@ class LayoutView(msgspec.Struct, frozen=True, omit_defaults=True):
     teardown: tuple[Argv, ...] = ()
     erases: tuple[str, ...] = ()
     hosts_have: str = ""
-    """What each host has that it is exported to: `volumes of its own` or `a region of its own`."""
+    """Share of each host that it is exported to: `volumes of its own` or `a region of its own`."""
 
 
 class HostedView(msgspec.Struct, frozen=True):

@@ -223,7 +223,7 @@ class Built(msgspec.Struct, frozen=True, omit_defaults=True):
     again: bool = False
     """The second building of a layout that is measured against itself."""
     hosts_have: str = ""
-    """What each host has that it is exported to: `volumes of its own` or `a region of its own`. Empty if the storage server
+    """Share of each host that it is exported to: `volumes of its own` or `a region of its own`. Empty if the storage server
     loads it itself.
     """
 

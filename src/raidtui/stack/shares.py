@@ -1,4 +1,4 @@
-"""What each host has of exported devices: volumes of its own, or a region of all of them."""
+"""Shares of the hosts in exported devices: volumes of their own, or a region of all of them."""
 
 from __future__ import annotations
 
