@@ -185,7 +185,8 @@ def test_what_no_number_can_be_is_refused_with_file_and_place(change, place, wor
      "table-unreadable", "block_bytes"),
     ('{"fio version": "3", "jobs": [{"read": {"iops": NaN}}]}', "json", "NaN is not a number"),
     ('{"sysstat": {"hosts": [{"statistics": [{"disk": [{"r/s": NaN}]}]}]}}', "json", "NaN is not a number"),
-    ('{"schema": "raidtui.table/1", "name": "x", "layouts": {"": {}}}', "schema", "a key: Expected `str` of length >= 1"),
+    ('{"schema": "raidtui.table/1", "name": "x", "layouts": {"": {}}}', "schema",
+     "a key here has to be text of length at least 1"),
 ])  # fmt: skip
 def test_what_is_no_table_is_refused_by_what_is_wrong_with_it(text, code, words):
     with pytest.raises(ProblemError) as caught:

@@ -79,6 +79,13 @@ def test_every_text_can_be_read_on_every_ground(name):
     assert not poor
 
 
+def test_borders_of_panes_stand_out_where_contrast_is_wanted():
+    theme = SHIPPED["high-contrast"]
+    border = theme.variables["pane-border"]
+    assert contrast(border, theme.background) >= 3
+    assert contrast(border, theme.surface) >= 3
+
+
 def test_the_colour_blind_safe_states_are_of_the_palette_and_differ():
     theme = SHIPPED["colour-blind-safe"]
     states = {state: getattr(theme, state).upper() for state in ("success", "warning", "error", "accent")}

@@ -13,7 +13,7 @@ from raidtui.cli.screen import connect, print_json, print_lines
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.files import document
 from raidtui.front.hosts import hosts_of
-from raidtui.front.phrases import looks_line
+from raidtui.front.phrases import looks_line, place_words
 from raidtui.front.plan import erased_disks, replay_line, sweep_words, with_workloads, workload_names, writes_text
 from raidtui.model.convert import plain
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, RoleView, WorkloadView
@@ -293,7 +293,7 @@ def _command_lines(title: str, commands: tuple[Argv, ...]) -> Iterator[str]:
 
 
 def _problem_lines(problem: Problem, *, with_remedy: bool = True) -> Iterator[str]:
-    place = f" ({clean(problem.place)})" if problem.place else ""
+    place = f" ({place_words(problem)})" if problem.place else ""
     yield f"  ✗ {clean(problem.message)}{place} [{clean(problem.code)}]"
     if problem.remedy and with_remedy:
         yield f"    → {clean(problem.remedy)}"

@@ -33,12 +33,17 @@ _KIND = {
 def sentence(problem: Problem) -> str:
     """`refused: disk S1: mounted on /srv. [mounted]` and, below it, the way out."""
     kind = _KIND.get(Exit(problem.exit), "error") if problem.exit in set(Exit) else "error"
-    place = f"{clean(problem.place)}: " if problem.place else ""
+    place = f"{place_words(problem)}: " if problem.place else ""
     first, *more = clean_lines(problem.message).splitlines() or [""]
     lines = [f"{kind}: {place}{first} [{clean(problem.code)}]", *(f"  {line}" for line in more)]
     if problem.remedy:
         lines += [f"  → {line}" for line in clean_lines(problem.remedy).splitlines()]
     return "\n".join(lines)
+
+
+def place_words(problem: Problem) -> str:
+    """Return the place of a problem: `layouts.raid5.md.on` of a scenario, a file, an option of the command line."""
+    return clean(problem.place).removeprefix("$.")
 
 
 def problems_document(problems: Sequence[Problem]) -> dict[str, object]:

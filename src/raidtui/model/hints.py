@@ -122,6 +122,8 @@ def in_words(message: str) -> str:
     """Return a message of msgspec about a wrong type, a limit or a missing option in the words of a person."""
     if missing := re.fullmatch(r"Object missing required field `(.*)`", message):
         return f"the option {missing[1]!r} is required"
+    if word := re.fullmatch(r"Invalid enum value (.*)", message, re.DOTALL):
+        return f"{word[1]} is none of the words that may stand here"
     found = _EXPECTED.fullmatch(message)
     if found is None:
         return message

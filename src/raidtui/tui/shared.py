@@ -142,6 +142,11 @@ class SharedApp(KeyQueue):
 
     # The terminal.
 
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Return our own variables of a theme; a theme file may set others."""
+        panel = self.current_theme.panel or self.current_theme.to_color_system().generate()["panel"]
+        return {"pane-border": panel}
+
     def get_driver_class(self) -> type[Driver]:
         usual = super().get_driver_class()
         return SparingDriver if usual is SparingDriver.__base__ else usual

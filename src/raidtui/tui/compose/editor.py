@@ -75,7 +75,7 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
 """
     DEFAULT_CSS = """
     Editor {
-        height: 9; border-top: solid $panel; border-title-color: $primary;
+        height: 9; border-top: solid $pane-border; border-title-color: $primary;
         border-title-style: bold;
         &:focus-within { border-top: solid $primary; }
     }

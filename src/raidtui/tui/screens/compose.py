@@ -59,6 +59,8 @@ class ComposeScreen(Composer):
         Binding("o", "open", "Open", id="compose.open", tooltip="Open a scenario or result file", show=False),
         Binding("e", "problem", "Next problem", id="compose.problem", tooltip="Go to the next problem's place", show=False),
         Binding("c", "copy", "Copy commands", id="compose.copy", tooltip="Copy the commands to the clipboard", show=False),
+        Binding("slash", "find_option", "Find option", id="compose.find", show=False,
+                tooltip="Find an option of what is here by its name, value or description"),
         Binding("f", "fill", "Fill", id="compose.fill", show=False,
                 tooltip="Fill the role here with free disks, or all roles"),
         Binding("v", "exact", "Exact commands", id="compose.exact", show=False,
@@ -102,6 +104,19 @@ class ComposeScreen(Composer):
             last = problems.index(self._problem) if self._problem in problems else -1
             self._problem = problems[(last + 1) % len(problems)]
             self.go_to_problem(self._problem)
+
+    def action_find_option(self) -> None:
+        rows = [row for row in self.form.rows if not row.heading]
+        if not rows:
+            self.notify("there are no options here", timeout=3)
+            return
+        entries = [Entry(".".join(map(str, row.path[len(self.line.form) if self.line else 0 :])) or row.field.name,
+                         row.shown or "–", row.field.help) for row in rows]  # fmt: skip
+        self._ask(Pick("Find an option", entries, yes="Go"), lambda taken: self._to_option(rows[taken].path))
+
+    def _to_option(self, path: Path) -> None:
+        self.focus_pane("form")
+        self.query_one("#form", FormList).go_to(path)
 
     def action_fill(self) -> None:
         """Fill the role under the cursor, or every role that lacks disks."""

@@ -69,7 +69,7 @@ class DisksScreen(ModeScreen):
     DEFAULT_CSS = """
     DisksScreen #disk-panes { height: 1fr; }
     DisksScreen #disk-list { width: 1fr; padding: 0; }
-    DisksScreen #disk-detail { width: 46; scrollbar-size-vertical: 1; }
+    DisksScreen #disk-detail { width: 40; scrollbar-size-vertical: 1; }
     DisksScreen.-very-wide #disk-detail { width: 58; }
     DisksScreen.-narrow #disk-detail { display: none; width: 1fr; }
     DisksScreen.-narrow.-detail #disk-detail { display: block; }
