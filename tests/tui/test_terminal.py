@@ -69,6 +69,14 @@ def test_other_sequences_are_sent_as_they_are_and_their_line_is_forgotten():
     assert shown.news("\x1b[?25l") == "\x1b[?25l"
 
 
+def test_a_move_an_end_of_line_and_a_pointer_draw_nothing():
+    shown = ShownLines()
+    shown.news("\x1b[1;1Habc")
+    for nothing in ("\x1b[1;2H\n", "\x1b[1;2H", "\x1b[1;2H\x1b]22;default\x07"):
+        shown.news(nothing)
+        assert shown.news("\x1b[1;1Habc") == ""
+
+
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 6), st.text("ab漢\u0301", max_size=5)), max_size=12))
 def test_the_terminal_shows_the_same_as_if_all_had_been_sent(pieces):
     shown, screens = ShownLines(), ({}, {})

@@ -13,6 +13,8 @@ from textual.drivers.linux_driver import LinuxDriver
 
 _MOVE: Final = re.compile(r"\x1b\[(\d+);(\d+)H")
 _STYLE: Final = re.compile(r"(\x1b\[[\d;]*m)")
+_POINTER: Final = re.compile(r"\x1b\]22;[^\x07\x1b]*(?:\x07|\x1b\\)")
+"""Shape of the mouse's pointer: it draws nothing."""
 _PLAIN: Final = "\x1b[0m"
 _GAP: Final = 10
 """Number of equal cells from which a move of the cursor is shorter than writing them again."""
@@ -48,9 +50,10 @@ class ShownLines:
         return "".join(sent)
 
     def _piece(self, line: int, column: int, text: str) -> str:
-        cells = cells_of(text.removesuffix("\n"))
+        text = text.removesuffix("\n")
+        cells = cells_of(text)
         if not cells:  # a move alone, or what is no plain text
-            if text:
+            if text and not _POINTER.fullmatch(text):
                 self._lines.pop(line, None)
             return f"\x1b[{line};{column}H{text}"
         known, start = self._lines.setdefault(line, []), column - 1
