@@ -151,7 +151,7 @@ class ComposeScreen(Composer):
         asked = "Name of the group. Choose it as `to` of an export (nvmeof, iscsi); the screen Plan asks for addresses."
         name = edit.free_name(draft, "hosts", "clients")
         dialog = AskText("New hosts", asked, value=name, check=lambda text: edit.name_error(draft, ("hosts", text)))
-        self._ask(dialog, lambda wanted: self._change(lambda: edit.add_hosts(self.raidtui.draft, wanted)))
+        self._ask(dialog, lambda wanted: self.change(lambda: edit.add_hosts(self.raidtui.draft, wanted)))
 
     def action_add_layout(self) -> None:
         self._add_layer(
