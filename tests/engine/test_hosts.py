@@ -64,6 +64,12 @@ def test_what_cannot_be_on_another_host_is_refused():
     export = SCENARIO["layouts"]["tcp"]
     above = {"tcp": {"nvmeof": {"on": [export], "transport": "loop"}}}
     assert "export-below" in problems(changed(layouts=above)).values()
+    files = {"tcp": {"filesystem": {"type": "xfs", "on": export}}}
+    with pytest.raises(ProblemError) as caught:
+        read_document(changed(layouts=files))
+    (problem,) = caught.value.problems
+    assert problem.message == "a filesystem cannot stand on the nvmeof below it, whose devices are those of clients"
+    assert problem.remedy
     loop = {"tcp": {"nvmeof": {"on": "@data", "to": "clients", "transport": "loop"}}}
     assert problems(changed(layouts=loop)) == {"$.layouts.tcp.nvmeof.transport": "nvmeof-loop-to"}
 

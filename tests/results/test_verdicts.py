@@ -191,6 +191,15 @@ def test_a_round_that_failed_does_not_hide_what_the_others_were_done_with():
     assert facts(compare_many([one, other]), "b") == ["fio direct"]
 
 
+def test_load_from_hosts_has_the_options_of_its_first_host():
+    one, other = result(*rounds("a", 1)), result(*rounds("b", 2))
+    local = {"fio version": "fio-3.39", "global options": {"direct": "1", "bs": "4k"}}
+    hosts = [{"hostname": f"clients-{number}.sock", "port": 8765, "direct": "0", "bs": "4k"} for number in (1, 2)]
+    one = changed(one, cells=tuple(changed(c, report=local) for c in one.cells))
+    other = changed(other, cells=tuple(changed(c, report={**local, "global options": hosts}) for c in other.cells))
+    assert facts(compare_many([one, other]), "b") == ["fio direct"]
+
+
 def test_what_was_tuned_is_compared_as_it_was_read_back():
     tuned = [{f"S{n} queue/scheduler": Tuned("none", "bfq", found) for n in (1, 2)} for found in ("none", "mq-deadline")]
     built = [Built(name, 1, "built", tuning=of) for name, of in zip("ab", tuned, strict=True)]

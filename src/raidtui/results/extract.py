@@ -211,8 +211,14 @@ def _server(raw: bytes) -> Server:
 
 @lru_cache(maxsize=256)
 def _options(raw: bytes) -> dict[str, str]:
-    options = msgspec.json.decode(raw)
-    return options_facts(options) if isinstance(options, dict) else {}
+    return options_facts(_of_a_process(msgspec.json.decode(raw)))
+
+
+def _of_a_process(options: Any) -> dict[str, Any]:
+    """Return the options of a report: of the process, or of the first of the hosts that loaded together."""
+    if isinstance(options, list) and options and isinstance(options[0], dict):
+        return {name: value for name, value in options[0].items() if name not in ("hostname", "port")}
+    return options if isinstance(options, dict) else {}
 
 
 def _remembered(make: _lru_cache_wrapper[T], raw: msgspec.Raw) -> T:
@@ -321,8 +327,8 @@ def _tool_facts(report: Any) -> dict[str, str]:
     if isinstance(report, list) and report:
         report = report[0]  # the passes of one cell were all run with the same
     if isinstance(report, dict):
-        version, options = report.get("fio version"), report.get("global options")
-        facts = options_facts(options) if isinstance(options, dict) else {}
+        version = report.get("fio version")
+        facts = options_facts(_of_a_process(report.get("global options")))
     else:
         version, facts = getattr(report, "version", None), getattr(report, "options", {})
     return {**facts, TOOL_FIO: fact_text(version).removeprefix("fio-")} if version else facts

@@ -76,7 +76,8 @@ def host_problems(scenario: Scenario) -> Iterator[Problem]:
                 text = f"there is no group of hosts {group!r} beside the storage server"
                 yield UNKNOWN_NAME.problem(text, place=f"{layer.place}.to", remedy=remedy)
             if group and layer is not node:
-                yield EXPORT_BELOW.problem("a layer stands on devices of other hosts", place=layer.place)
+                text = f"a {node.kind} cannot stand on the {layer.kind} below it, whose devices are those of {group}"
+                yield EXPORT_BELOW.problem(text, place=layer.place, remedy=EXPORT_BELOW.way_out)
 
 
 def find_hosts(
