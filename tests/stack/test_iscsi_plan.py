@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from raidtui.model.convert import decode
-from raidtui.model.plan import Names
+from raidtui.model.network import LinkEnd
+from raidtui.model.plan import Host, Names
+from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.iscsi import LAYER
 from raidtui.stack.iscsi.plan import device_path
@@ -69,6 +71,24 @@ def test_options_of_the_session_are_those_asked_for() -> None:
     assert any(text.endswith("set parameter ImmediateData=No") for text in made)
 
 
+def test_iser_turns_the_portal_and_the_initiators_interface_to_rdma() -> None:
+    planned = plan(transport="iser", address="10.0.0.1")
+    export, made = export_of(planned), texts(planned)
+    assert made[:3] == ["modprobe target_core_iblock", "modprobe iscsi_target_mod", "modprobe ib_isert"]
+    assert f"targetcli /iscsi/{export.iqn}/tpg1/portals/{export.portal} enable_iser boolean=true" in made
+    assert f"iscsiadm -m iface -I {export.name} -o update -n iface.transport_name -v iser" in made
+    assert not any("iser" in text for text in texts(plan()))
+
+
+def test_iser_to_other_hosts_is_refused_where_a_link_has_no_rdma() -> None:
+    rdma, plain = LinkEnd("to-c1", 1500, "rxe0/1"), LinkEnd("eth0", 1500)
+    host = Host("clients-1", "c1", "c1", "1", "boot", "6", "10.0.1.2", "10.0.1.1", plain, rdma)
+    assert LAYER.plan_on is not None
+    with pytest.raises(ProblemError) as caught:
+        LAYER.plan_on(spec_of(transport="iser", to="clients"), {"on": DISKS}, Names("abcd1234"), [host])
+    assert [(problem.code, problem.place) for problem in caught.value.problems] == [("export-no-rdma", "iscsi.transport")]
+
+
 def test_the_initiators_records_are_removed_with_the_session() -> None:
     planned = plan()
     export = export_of(planned)
@@ -89,6 +109,10 @@ def test_another_plan_has_other_names_everywhere() -> None:
         ({"session_commands": 256}, 1, []),
         ({"session_commands": 100}, 1, ["iscsi-session-commands"]),
         ({}, 0, ["iscsi-none"]),
+        ({"transport": "iser", "to": "clients"}, 1, []),
+        ({"transport": "iser", "address": "10.0.0.1"}, 1, []),
+        ({"transport": "iser"}, 1, ["iscsi-address"]),
+        ({"address": "10.0.0.1", "to": "clients"}, 1, ["iscsi-address"]),
     ],
 )
 def test_what_open_iscsi_would_not_take_is_refused(options: dict[str, Any], counts: int, expected: list[str]) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from raidtui.model.convert import decode
-from raidtui.model.plan import Names
+from raidtui.model.network import LinkEnd
+from raidtui.model.plan import Host, Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.amplification import Writes
@@ -84,6 +85,45 @@ def test_loop_has_no_socket_and_no_capsules() -> None:
     assert "--trsvcid" not in plan(transport="loop").build[0].commands[-1]
 
 
+def test_rdma_to_this_server_itself_uses_the_given_address_and_its_own_modules() -> None:
+    planned = plan(transport="rdma", address="10.0.0.1")
+    export, commands = export_of(planned), planned.build[0].commands
+    assert (export.address, export.in_capsule_bytes) == ("10.0.0.1", 4 * KIB)
+    assert [argv[1] for argv in commands if argv[0] == "modprobe"] == ["nvmet-rdma", "nvme-rdma"]
+    assert ("sh", "-c", f"echo rdma > {target.port(export)}/addr_trtype") in commands
+    assert commands[-1][:6] == ("nvme", "connect", "--transport", "rdma", "--traddr", "10.0.0.1")
+
+
+def client(number: int, **links: LinkEnd) -> Host:
+    own, storage = f"10.0.{number}.2", f"10.0.{number}.1"
+    return Host(f"clients-{number}", f"c{number}", "c", str(number), "boot", "6", own, storage, **links)
+
+
+def test_rdma_to_other_hosts_is_refused_where_a_link_has_none() -> None:
+    rdma, plain = LinkEnd("to-c1", 1500, "rxe0/1"), LinkEnd("eth0", 1500)
+    assert LAYER.plan_on is not None
+    spec, parts = spec_of(transport="rdma", to="clients"), {"on": DISKS}
+    made = LAYER.plan_on(spec, parts, Names("abcd1234"), [client(1, own_link=rdma, storage_link=rdma), client(2)])
+    assert made.build[0].title == "Export 2 devices over NVMe/RDMA to clients-1 alone"
+    with pytest.raises(ProblemError) as caught:
+        LAYER.plan_on(spec, parts, Names("abcd1234"), [client(1, own_link=plain, storage_link=rdma)])
+    assert [problem.code for problem in caught.value.problems] == ["export-no-rdma"]
+
+
+def test_an_address_of_another_target_has_its_own_code(configfs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    export = export_of(plan())
+
+    def make(change: target.Change) -> None:
+        if change.path.parent.name == "subsystems" and change.verb == "link":
+            raise OSError(98, "Address already in use")
+
+    monkeypatch.setattr(target.Change, "make", make)
+    with pytest.raises(ProblemError) as caught:
+        target.make(export, PATHS)
+    assert caught.value.problems[0].code == "export-address-taken"
+    assert f"{export.address} port {export.service}" in caught.value.problems[0].message
+
+
 def test_options_of_the_connection_are_those_asked_for() -> None:
     command = plan(queues=2, queue_size=64, in_capsule_data="4KiB").build[0].commands[-1]
     assert command[-4:] == ("--nr-io-queues", "2", "--queue-size", "64")
@@ -107,6 +147,15 @@ def test_another_plan_has_other_names_everywhere() -> None:
         ({"in_capsule_data": "1MiB"}, ["nvmeof-in-capsule"]),
         ({"in_capsule_data": "16KiB", "transport": "loop"}, ["nvmeof-in-capsule"]),
         ({"counts": 0}, ["nvmeof-none"]),
+        ({"transport": "rdma", "to": "clients"}, []),
+        ({"transport": "rdma", "address": "10.0.0.1"}, []),
+        ({"transport": "rdma"}, ["nvmeof-address"]),
+        ({"transport": "rdma", "address": "0.0.0.0"}, ["nvmeof-address"]),
+        ({"transport": "loop", "address": "10.0.0.1"}, ["nvmeof-address"]),
+        ({"to": "clients", "address": "10.0.0.1"}, ["nvmeof-address"]),
+        ({"transport": "rdma", "to": "clients", "queue_size": 256}, ["nvmeof-queue-size"]),
+        ({"transport": "rdma", "to": "clients", "in_capsule_data": "16KiB"}, []),
+        ({"transport": "rdma", "to": "clients", "in_capsule_data": "20KiB"}, ["nvmeof-in-capsule"]),
     ],
 )
 def test_what_the_kernel_would_not_take_is_refused(options: dict[str, Any], expected: list[str]) -> None:

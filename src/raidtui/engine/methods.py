@@ -13,10 +13,10 @@ import msgspec
 
 from raidtui import inventory
 from raidtui.engine.compose.binding import bind
-from raidtui.engine.compose.hosts import find_hosts
+from raidtui.engine.compose.hosts import find_hosts, lacking_here
 from raidtui.engine.compose.planner import make_plan, refused, used_roles
 from raidtui.engine.compose.preview import preview
-from raidtui.engine.compose.reading import read_document
+from raidtui.engine.compose.reading import chosen, read_document
 from raidtui.engine.compose.schema import describe, schema
 from raidtui.engine.disk_list import disk_list, look, recent, watch_disks
 from raidtui.engine.doctor import checkup
@@ -206,6 +206,9 @@ def _plan(request: PlanRequest, token: str, known: Mapping[str, Disk] | None = N
     found = look().disks if known is None else tuple(known.values())
     binding = bind(roles, said, found, document.earlier)
     hosts = find_hosts(scenario, request.hosts, server().look_at, (server().boot_id, server().machine_id))
+    layouts = (scenario.layouts[name] for name in chosen(scenario, request.options)[0])
+    if not server().simulated and (lacking := tuple(lacking_here(layouts))):
+        raise ProblemError(*lacking)
     made = make_plan(scenario, binding, request.options, token=token or runs.new_token(), boot_id=inventory.boot_id(),
                      hosts=hosts)  # fmt: skip
     return made, {disk.id: disk for disk in found}

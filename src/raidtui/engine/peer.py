@@ -32,6 +32,7 @@ from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.target import open_target, reserve
 from raidtui.engine.step_args import CellRun, Prefill, WorkloadRun, decode_args
 from raidtui.gate import locks
+from raidtui.inventory.interfaces import link_of
 from raidtui.load.fio.clients import Server
 from raidtui.model.convert import encode
 from raidtui.model.event import RunFinished, RunStarted, StepDone, StepFailed, StepStarted
@@ -84,7 +85,7 @@ def _hello() -> PeerHello:
         storage, _, own, _ = words
     return PeerHello(
         PEER_PROTOCOL, __version__, socket.gethostname(), os.geteuid() == 0, inventory.boot_id(), inventory.machine_id(),
-        platform.release(), own, storage, time.time(), _fio_version(),
+        platform.release(), own, storage, time.time(), link_of(own) if own else None, _fio_version(),
     )  # fmt: skip
 
 
@@ -202,6 +203,8 @@ class _Part:
             return Outcome("done", {"cores": msgspec.to_builtins(self._cores.stop())})
         if (step := self._steps.get(order.step)) is None:
             raise fail(PEER_ORDER, f"there is no step {order.step[:20]!r} here", exit=Exit.BUG)
+        if order.key:
+            self._context.keys[step.args["key"]] = order.key
         return self._listen(step) if order.do == "listen" else self._do(step)
 
     def _listen(self, step: Step) -> Outcome:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ipaddress
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
+from raidtui.base import proc
 from raidtui.base.files import read_int, read_text
 from raidtui.base.text import clean
-from raidtui.model.network import Interface, RdmaPort
+from raidtui.model.network import Interface, LinkEnd, RdmaPort
 
 _CLASS_NET = Path("/sys/class/net")
 _CLASS_INFINIBAND = Path("/sys/class/infiniband")
+_TIMEOUT_S: Final = 10.0
 
 
 def interfaces(folder: Path = _CLASS_NET) -> tuple[Interface, ...]:
@@ -57,6 +62,29 @@ def _rdma_ports(folder: Path) -> Iterator[RdmaPort]:
             up="ACTIVE" in (read_text(path / "state") or ""),
             speed_mbit_s=round(float(rate[1]) * 1000) if rate else None,
         )
+
+
+def link_of(address: str, folder: Path = _CLASS_INFINIBAND) -> LinkEnd | None:
+    """Return the interface of this server that has an address; None if there is none, or ip(8) is missing."""
+    ip = proc.find_tool("ip")
+    try:
+        wanted = ipaddress.ip_address(address)
+        ran = proc.run([ip, "-j", "address", "show", "to", str(wanted)], check=False, timeout_s=_TIMEOUT_S) if ip else None
+        found = [one for one in json.loads(ran.text or "[]") if one] if ran is not None and not ran.code else []
+    except (ValueError, proc.ToolError):
+        return None
+    if not found:
+        return None
+    name = str(found[0]["ifname"])
+    ports = (port for port in rdma_ports(folder) if port.up)
+    rdma = next((port.name for port in ports if port.interface == name or _has_gid(folder, port, wanted)), "")
+    return LinkEnd(clean(name, 40), found[0].get("mtu"), rdma)
+
+
+def _has_gid(folder: Path, port: RdmaPort, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Return True if the port has the address of RoCE: of a VLAN too, whose interface is not the port's own."""
+    gid = ipaddress.ip_address(f"::ffff:{address}").exploded if address.version == 4 else address.exploded
+    return any(read_text(path) == gid for path in (folder / port.device / "ports" / str(port.port)).glob("gids/*"))
 
 
 def _interface_below(device: Path, port: Path) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from raidtui.model.network import LinkEnd
 from raidtui.model.plan import Argv, Plan
 from raidtui.model.problem import Problem
 
@@ -39,6 +40,8 @@ class PeerHello(msgspec.Struct, frozen=True, tag="peer", tag_field="type"):
     """Address of the storage server on that link."""
     clock_s: float = 0.0
     """Its clock, in seconds since 1970."""
+    own_link: LinkEnd | None = None
+    """Its interface on that link; None if it is not known."""
     fio: str = ""
     """Version of its fio; empty if there is none."""
 
@@ -53,6 +56,8 @@ class Order(msgspec.Struct, frozen=True, omit_defaults=True):
     plan: Plan | None = None
     """With `begin`: the steps of this host alone."""
     step: str = ""
+    key: str = ""
+    """Key of the connection that the step makes (`stack/auth.py`): the host has it in memory alone."""
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True, tag="answer", tag_field="type"):

@@ -181,6 +181,15 @@ class RdmaPort(msgspec.Struct, frozen=True, omit_defaults=True):
         return " ".join(filter(None, (speed, self.link_layer, self.driver)))
 
 
+class LinkEnd(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One end of the connection to another host: the interface that has the address in use."""
+
+    interface: str
+    mtu: Count | None = None
+    rdma: str = ""
+    """The RDMA port that has the address, and that is up: `mlx5_0/1`; empty without one."""
+
+
 def network_words(networks: Iterable[Interface], rdma: Iterable[RdmaPort] = ()) -> str:
     """Return a line about a server's network: `eth0 25 Gbit/s mlx5_core, MTU 9000; RDMA mlx5_0/1 25 Gbit/s Ethernet`."""
     found = [f"{one.name} {one.words}" for one in networks]

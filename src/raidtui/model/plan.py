@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from raidtui.model.disk import Fingerprint, Look
+from raidtui.model.network import LinkEnd
 from raidtui.model.sweep import Swept
 
 Phase = Literal["prepare", "build", "measure", "teardown", "finish"]
@@ -44,6 +45,10 @@ class Host(msgspec.Struct, frozen=True, omit_defaults=True):
     """Its address on the link to the storage server."""
     storage_address: str
     """The storage server's address on that link."""
+    own_link: LinkEnd | None = None
+    """Its interface on that link; None if it is not known."""
+    storage_link: LinkEnd | None = None
+    """The storage server's interface on that link."""
     clock_difference_s: float = 0.0
     """Its clock minus the storage server's, in seconds; the time that the message took is in it."""
 

@@ -71,6 +71,8 @@ class Context:
         hold a disk and thereby refuse a permit for it; nothing is opened or written by them."""
         self.rooms: dict[str, int] = {}
         """Bytes of room for files that were read back, by reference of a measured directory."""
+        self.keys: dict[str, str] = {}
+        """Keys of connections by name, from the step of the target to that of the initiator (`stack/auth.py`)."""
         self.zero_proof: dict[str, dict[str, Any]] = {}
         self.written: set[str] = set()
         """Ids of the disks that may hold data of this run."""

@@ -242,6 +242,8 @@ class Layer(Generic[Spec]):
     """Return the group of hosts that the layer's devices are on; empty for the storage server itself."""
     plan_on: Callable[[Spec, Parts, Names, Sequence[Host]], Planned] | None = None
     """Plan it with the devices on these hosts (`exported_to`). Raises ProblemError as `plan`."""
+    lacking_here: Callable[[Spec, str], Iterable[Problem]] = _nothing
+    """Return what this server lacks for these options (second argument: place), as the kernel shows it now. Not pure."""
     together: Callable[[Sequence[Shared[Spec]], Names, Policy], Sequence[Planned]] | None = None
     """Plan all layers of this kind in a layout at once, since they share disks: several may stand on the same role.
 

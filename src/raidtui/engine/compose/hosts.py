@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from raidtui.model.hosts import HostGroup
 from raidtui.model.plan import Host
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
 from raidtui.model.refusals import UNKNOWN_NAME
-from raidtui.model.scenario import Scenario
+from raidtui.model.scenario import Node, Scenario
 from raidtui.stack.catalog import all_layers
+from raidtui.stack.links import mtu_difference
 
 HOSTS_MISSING: Final = Refusal(
     "hosts-missing",
@@ -78,6 +79,20 @@ def host_problems(scenario: Scenario) -> Iterator[Problem]:
             if group and layer is not node:
                 text = f"a {node.kind} cannot stand on the {layer.kind} below it, whose devices are those of {group}"
                 yield EXPORT_BELOW.problem(text, place=layer.place, remedy=EXPORT_BELOW.way_out)
+
+
+def lacking_here(layouts: Iterable[Node]) -> Iterator[Problem]:
+    """Yield what this server lacks for these layouts, as the kernel shows it now."""
+    for layout in layouts:
+        for node in layout.walk():
+            yield from all_layers()[node.kind].lacking_here(node.spec, node.place)
+
+
+def mtu_warnings(hosts: Mapping[str, Sequence[Host]]) -> Iterator[str]:
+    """Yield a warning about each link whose ends have different MTUs: TCP takes the smaller one."""
+    for host in (host for group in hosts.values() for host in group):
+        if text := mtu_difference(host):
+            yield f"{text[0].upper()}{text[1:]}: TCP sends packets of the smaller one."
 
 
 def find_hosts(

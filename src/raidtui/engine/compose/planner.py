@@ -13,6 +13,7 @@ from raidtui.engine.compose import preconditioning
 from raidtui.engine.compose.binding import resolve
 from raidtui.engine.compose.cautions import of_data, of_memory, of_role
 from raidtui.engine.compose.ceilings import ceilings
+from raidtui.engine.compose.hosts import mtu_warnings
 from raidtui.engine.compose.layout import Hosts, disk_part, plan_layout
 from raidtui.engine.compose.ordering import Block, blocks_of, workloads_of
 from raidtui.engine.compose.reading import chosen, reductions, silent, stacking
@@ -110,7 +111,7 @@ class _Planner:
         self.cells: list[CellPlan] = []
         self.warnings: list[str] = [text for role, disks in binding.items() for text in of_role(role, disks)]
         self.warnings += dict.fromkeys(text for name in self.layouts for text in stacking(scenario.layouts[name]))
-        self.warnings += [*self._unsaid(), *added.warnings]
+        self.warnings += [*self._unsaid(), *added.warnings, *mtu_warnings(hosts)]
         self._place: dict[str, Any] = {"phase": "prepare", "block": ""}
 
     def whole(self) -> None:

@@ -28,6 +28,7 @@ from raidtui.base.proc import CLEAN_ENV, PIPE, Child, ToolError, spawn
 from raidtui.base.text import clean
 from raidtui.engine.run.host_cores import counted
 from raidtui.engine.step_args import WorkloadRun
+from raidtui.inventory.interfaces import link_of
 from raidtui.load.engine import Target, TargetDevice
 from raidtui.load.fio.clients import SOCKET, socket_of
 from raidtui.model.convert import encode
@@ -276,7 +277,8 @@ def _look(ref: str, address: str, argv_of: Callable[[str], Sequence[str]]) -> Ho
             remedy = f"Install it: apt install fio, or raidtui --on {address} prepare"
             raise fail(HOST_NO_FIO, f"fio is not installed on {address}", place=ref, remedy=remedy, exit=Exit.REFUSED)
         return Host(ref, address, hello.host, hello.machine_id, hello.boot_id, hello.kernel,
-                    hello.own_address, hello.storage_address, round(difference, 3))  # fmt: skip
+                    hello.own_address, hello.storage_address, hello.own_link,
+                    link_of(hello.storage_address) if hello.storage_address else None, round(difference, 3))  # fmt: skip
     finally:
         peer.close()
 
@@ -340,9 +342,13 @@ class Peers:
             for peer in tuple(self._peers.values()):
                 peer.tell()
 
-    def do(self, step: Step) -> Outcome:
-        """Have a step done by its host. Raises ProblemError."""
-        return self._peers[step.host].ask(Order("step", step=step.id))
+    def do(self, step: Step, keys: dict[str, str]) -> Outcome:
+        """Have a step done by its host, which gets the key that the step names; it is forgotten here.
+
+        Raises ProblemError.
+        """
+        key = keys.pop(step.args.get("key", ""), "")
+        return self._peers[step.host].ask(Order("step", step=step.id, key=key))
 
     def health(self) -> tuple[str, ...]:
         """Return the reasons why numbers measured now would be wrong, as the hosts see them."""

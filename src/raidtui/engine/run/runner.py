@@ -360,7 +360,7 @@ class Runner:
                 self._failed(Exit.LEFT_BEHIND, [stuck])
             return Outcome("done", {"valid": cell.valid}, (*settled, cell.command))
         if step.host:
-            return self.peers.do(step)
+            return self.peers.do(step, self.context.keys)
         action = bind(step.action, step.args)
         if step.phase == "build":
             self._done_builds.append(action)

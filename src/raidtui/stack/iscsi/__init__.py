@@ -1,4 +1,4 @@
-"""iSCSI: devices that the kernel's target (LIO) exports, with a session of this server itself."""
+"""iSCSI: devices that the kernel's target (LIO) exports, with sessions of this server itself or of other hosts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from raidtui.stack.iscsi import plan
 from raidtui.stack.iscsi.build import EXPORTS
 from raidtui.stack.iscsi.spec import IscsiExport, IscsiSpec
 from raidtui.stack.layer import Layer
+
+_FULL_KERNEL: Final = "Install the distribution's full kernel (linux-image-amd64)."
 
 LAYER: Final = Layer(
     kind="iscsi",
@@ -25,6 +27,7 @@ LAYER: Final = Layer(
     plan=plan.plan,
     exported_to=plan.exported_to,
     plan_on=plan.plan_on,
+    lacking_here=plan.lacking_here,
     shape=exports.shape,
     devices=exports.devices,
     amplifies=exports.amplifies,
@@ -33,12 +36,16 @@ LAYER: Final = Layer(
     ),
     modules=(
         KernelModule(name="iscsi-target", module="iscsi_target_mod", needed_for="exports over iSCSI",
-                     remedy="Install the distribution's full kernel (linux-image-amd64)."),
+                     remedy=_FULL_KERNEL),
+        KernelModule(name="ib_isert", module="ib_isert", needed_for="iSCSI targets over RDMA", remedy=_FULL_KERNEL,
+                     only_for="targets over RDMA"),
+        KernelModule(name="ib_iser", module="ib_iser", needed_for="iSCSI sessions over RDMA", remedy=_FULL_KERNEL,
+                     only_for="sessions over RDMA"),
     ),
     builder_modules={"rtslib_fb": "apt install python3-rtslib-fb"},
     without_builder=("iscsi.login", "iscsi.logout"),
-    threads="iscsi_|kworker.*iscsi|target_|iblock",
-    also_called={"lio": "iscsi"},
+    threads="iscsi_|iser|isert|ib-comp|rxe_wq|kworker.*iscsi|target_|iblock",
+    also_called={"lio": "iscsi", "iser": "iscsi"},
     actions={
         "iscsi.export": Action(
             args=IscsiExport,

@@ -9,11 +9,13 @@ from typing import Any, Final
 
 from raidtui.base.files import read_text
 from raidtui.model.plan import Argv
+from raidtui.stack.auth import chap_secret, take_key
 from raidtui.stack.context import Context
 from raidtui.stack.exports import Initiator, Kind, Target, load_modules
 from raidtui.stack.iscsi import session
 from raidtui.stack.iscsi.plan import INITIATOR_MODULES, TARGET_MODULES, device_path
 from raidtui.stack.iscsi.spec import IscsiExport, Unit
+from raidtui.stack.links import require_rdma
 from raidtui.stack.teardown import lend
 
 LIO: Final = Path("/sys/kernel/config/target")
@@ -21,17 +23,21 @@ LIO: Final = Path("/sys/kernel/config/target")
 
 def make(context: Context, export: IscsiExport, paths: Mapping[str, str]) -> Iterator[Argv]:
     """Export; yield the commands. The target opens its devices exclusively, and holds them from then on."""
-    yield from load_modules(TARGET_MODULES)
+    yield from load_modules(TARGET_MODULES[export.transport])
+    if export.transport == "iser":
+        for login in export.logins:
+            require_rdma(login.address, export.name)
     with ExitStack() as lent:
         for unit in export.devices:
             lent.enter_context(lend(context, unit.on))
-        yield from context.builder.call("iscsi.export", planned=export, paths=dict(paths)).commands
+        context.keys |= (keys := {login.key: chap_secret() for login in export.logins if login.key})
+        yield from context.builder.call("iscsi.export", planned=export, paths=dict(paths), keys=keys).commands
 
 
 def connect(context: Context, export: IscsiExport) -> Iterator[Argv]:
     """Log in; yield the commands."""
-    yield from load_modules(INITIATOR_MODULES)
-    yield from session.login(export)
+    yield from load_modules(INITIATOR_MODULES[export.transport])
+    yield from session.login(export, take_key(context, export.key))
 
 
 def read(export: IscsiExport) -> dict[str, Any]:
@@ -40,9 +46,11 @@ def read(export: IscsiExport) -> dict[str, Any]:
     return {
         "enabled": read_text(group / "enable"),
         "portals": sorted(path.name for path in (group / "np").glob("*")),
+        "iser": sorted(path.name for path in (group / "np").glob("*") if read_text(path / "iser") == "1"),
         "initiators": sorted(path.name for path in (group / "acls").glob("*")),
         "any_initiator": read_text(group / "attrib/generate_node_acls"),
         "units": _units(group / "acls"),
+        "authentication": read_text(group / "attrib/authentication"),
         "serials": [_serial(_store(unit)) for unit in export.devices],
     }
 
@@ -52,11 +60,13 @@ def asked(export: IscsiExport) -> dict[str, Any]:
     return {
         "enabled": "1",
         "portals": sorted(export.portals),
+        "iser": sorted(export.portals) if export.transport == "iser" else [],
         "initiators": sorted(login.initiator for login in export.logins),
         "any_initiator": "0",
         "units": sorted(
             [login.initiator, lun, place] for login in export.logins for lun, place in enumerate(export.units_of(login))
         ),
+        "authentication": str(int(bool(export.key))),
         "serials": [unit.serial for unit in export.devices],
     }
 

@@ -19,6 +19,7 @@ from rtslib_fb import (
     Target,
 )
 
+from raidtui.stack.auth import hide
 from raidtui.stack.builder.telling import tell
 from raidtui.stack.iscsi.plan import export_argvs, unexport_argvs
 from raidtui.stack.iscsi.spec import IscsiExport
@@ -28,24 +29,30 @@ _GROUP: Final = 1
 """Tag of the only target portal group."""
 
 
-def export(planned: IscsiExport, paths: dict[str, str]) -> None:
-    """Export the devices; nobody can log in before the last call. `paths`: of the devices below, by reference."""
+def export(planned: IscsiExport, paths: dict[str, str], keys: dict[str, str]) -> None:
+    """Export the devices; nobody can log in before the last call.
+
+    `paths`: of the devices below, by reference. `keys`: of the initiators, by name; empty without authentication.
+    """
     _keep_dbroot()
     for argv in export_argvs(planned, paths):
         tell(*argv)
     stores = [BlockStorageObject(unit.name, dev=paths[unit.on], wwn=unit.serial) for unit in planned.devices]
     group = TPG(Target(FabricModule("iscsi"), planned.iqn), _GROUP)
-    group.set_attribute("authentication", "0")
+    group.set_attribute("authentication", str(int(bool(planned.key))))
     group.set_attribute("generate_node_acls", "0")
     group.set_parameter("ImmediateData", "Yes" if planned.immediate_data else "No")
     units = [LUN(group, lun=number, storage_object=store) for number, store in enumerate(stores)]
     for login in planned.logins:
         allowed = NodeACL(group, login.initiator)
+        if login.key:
+            hide(Path(allowed.path) / "auth/password")
+            allowed.chap_userid, allowed.chap_password = login.initiator, keys[login.key]
         for lun, place in enumerate(planned.units_of(login)):
             MappedLUN(allowed, lun, tpg_lun=units[place])
     group.enable = True
     for portal in planned.portals:
-        NetworkPortal(group, portal.rpartition(":")[0], planned.port)
+        NetworkPortal(group, portal.rpartition(":")[0], planned.port).iser = planned.transport == "iser"
 
 
 def unexport(planned: IscsiExport) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -11,6 +11,7 @@ from raidtui.model.convert import Operand
 from raidtui.model.scenario import Name
 from raidtui.stack.tuning.spec import Tuning
 
+Transport = Literal["tcp", "iser"]
 DEFAULT_QUEUE_DEPTH: Final = 32
 DEFAULT_SESSION_COMMANDS: Final = 128
 """node.session.queue_depth and node.session.cmds_max of open-iscsi (iscsid.conf)."""
@@ -21,9 +22,16 @@ class IscsiSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
     on: Operand
     """The devices to export: disks, or layers. Each becomes a logical unit of one target."""
+    transport: Transport = "tcp"
+    """tcp: over a socket; iser: by RDMA devices at both ends (iSCSI Extensions for RDMA, RFC 7145)."""
     to: Name | None = None
     """The group of hosts that log in and are measured, each with a region of its own. Default: the storage server
     itself, over its loopback address."""
+    address: Annotated[str, Meta(max_length=64, examples=["10.0.0.1"])] | None = None
+    """Address of the storage server to log in to itself by, without `to`. Default: its loopback address; iser needs an
+    address of an RDMA device."""
+    auth: Literal["chap"] | None = None
+    """chap: the initiator proves that it has a random key (CHAP), which is in memory only. Default: its name is enough."""
     queue_depth: Annotated[int, Meta(ge=1, le=1024)] = DEFAULT_QUEUE_DEPTH
     """Commands in flight of each device (node.session.queue_depth)."""
     session_commands: Annotated[int, Meta(ge=2, le=2048)] = DEFAULT_SESSION_COMMANDS
@@ -59,6 +67,8 @@ class Login(msgspec.Struct, frozen=True):
     address: str
     units: tuple[int, ...] = ()
     """Places of the devices that it has, in the order of its logical units; empty: all of them."""
+    key: str = ""
+    """Name of the key of its session (`Context.keys`); empty without authentication."""
 
 
 class IscsiExport(msgspec.Struct, frozen=True):
@@ -79,6 +89,9 @@ class IscsiExport(msgspec.Struct, frozen=True):
     queue_depth: int
     session_commands: int
     immediate_data: bool
+    transport: Transport = "tcp"
+    key: str = ""
+    """Name of the key of the initiator's session (`Context.keys`); empty without authentication."""
     others: tuple[Login, ...] = ()
     """Further initiators that may log in; all others are refused."""
     units: tuple[int, ...] = ()
@@ -91,7 +104,7 @@ class IscsiExport(msgspec.Struct, frozen=True):
     @property
     def logins(self) -> tuple[Login, ...]:
         """Return every initiator that may log in."""
-        return (Login(self.initiator, self.address, self.units), *self.others)
+        return (Login(self.initiator, self.address, self.units, self.key), *self.others)
 
     def units_of(self, login: Login) -> tuple[int, ...]:
         """Return the places of the devices that an initiator has."""

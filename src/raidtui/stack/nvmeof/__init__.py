@@ -1,4 +1,4 @@
-"""NVMe over Fabrics: devices that the kernel's target exports, connected to by this server itself."""
+"""NVMe over Fabrics: devices that the kernel's target exports, connected to by this server itself or by other hosts."""
 
 from __future__ import annotations
 
@@ -27,18 +27,23 @@ LAYER: Final = Layer(
     plan=plan.plan,
     exported_to=plan.exported_to,
     plan_on=plan.plan_on,
+    lacking_here=plan.lacking_here,
     shape=exports.shape,
     devices=exports.devices,
     amplifies=exports.amplifies,
     modules=(
         KernelModule(name="nvmet-tcp", module="nvmet-tcp", needed_for="exports over NVMe/TCP", remedy=_FULL_KERNEL,
                      only_for="exports over NVMe/TCP"),
+        KernelModule(name="nvmet-rdma", module="nvmet-rdma", needed_for="exports over NVMe/RDMA", remedy=_FULL_KERNEL,
+                     only_for="exports over NVMe/RDMA"),
+        KernelModule(name="nvme-rdma", module="nvme-rdma", needed_for="connections over NVMe/RDMA", remedy=_FULL_KERNEL,
+                     only_for="connections over NVMe/RDMA"),
         KernelModule(name="nvme-loop", module="nvme-loop", needed_for="exports over NVMe loop", remedy=_FULL_KERNEL,
                      only_for="exports over NVMe loop"),
     ),
     built_by_blivet=True,
-    threads="nvmet|nvme[-_]tcp|nvme[-_]loop",
-    also_called={"nvme-of": "nvmeof", "nvmet": "nvmeof", "nvme-tcp": "nvmeof", "nvme-over-fabrics": "nvmeof"},
+    threads="nvmet|nvme[-_](tcp|rdma|loop)|ib-comp|rxe_wq",
+    also_called=dict.fromkeys(("nvme-of", "nvmet", "nvme-tcp", "nvme-rdma", "nvme-over-fabrics"), "nvmeof"),
     actions={
         "nvmeof.export": Action(
             args=Export,

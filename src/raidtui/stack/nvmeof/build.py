@@ -7,9 +7,11 @@ from typing import Final
 
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
+from raidtui.stack.auth import dhchap_key, hide, take_key
 from raidtui.stack.calls import bounded
 from raidtui.stack.context import Context
 from raidtui.stack.exports import MISSING, Initiator, Kind, Target, load_modules
+from raidtui.stack.links import require_rdma
 from raidtui.stack.nvmeof import initiator, target
 from raidtui.stack.nvmeof.plan import INITIATOR_MODULES, TARGET_MODULES, device_path, disconnect_argv
 from raidtui.stack.nvmeof.spec import Export
@@ -18,9 +20,14 @@ from raidtui.stack.nvmeof.spec import Export
 def make(context: Context, export: Export, paths: Mapping[str, str]) -> Iterator[Argv]:
     """Export; yield the commands. The target opens disks that the run holds: they are not lent."""
     yield from load_modules(TARGET_MODULES[export.transport])
+    if export.transport == "rdma":
+        require_rdma(export.address, export.name)
     if not target.NVMET.is_dir():
         raise fail(MISSING, f"{target.NVMET} does not exist", place=export.name, remedy=MISSING.way_out, exit=Exit.REFUSED)
-    yield from bounded(lambda: target.make(export, paths), "configuring the NVMe target", to_the_end=True)
+    key = dhchap_key() if export.key else ""
+    if key:
+        context.keys[export.key] = key
+    yield from bounded(lambda: target.make(export, paths, key), "configuring the NVMe target", to_the_end=True)
 
 
 def remove(context: Context, export: Export) -> tuple[tuple[Argv, ...], str]:
@@ -31,7 +38,11 @@ def remove(context: Context, export: Export) -> tuple[tuple[Argv, ...], str]:
 
 def connect(context: Context, export: Export) -> Iterator[Argv]:
     yield from load_modules(INITIATOR_MODULES[export.transport])
-    yield from context.builder.call("nvmeof.connect", planned=export).commands
+    if export.key:
+        initiator.require_auth(export)
+    yield from context.builder.call("nvmeof.connect", planned=export, key=take_key(context, export.key)).commands
+    for folder in initiator.controllers(export):
+        hide(folder / initiator.SECRET)
 
 
 def disconnect(export: Export) -> tuple[list[Argv], str]:

@@ -8,11 +8,24 @@ from pathlib import Path
 from typing import Any, Final
 
 from raidtui.base.files import read_int, read_text
+from raidtui.model.problem import ProblemError
+from raidtui.stack.auth import no_auth
 from raidtui.stack.calls import bounded
 from raidtui.stack.nodes import SYS_BLOCK
 from raidtui.stack.nvmeof.spec import Export, Namespace
 
 CONTROLLERS: Final = Path("/sys/class/nvme")
+OPTIONS: Final = Path("/dev/nvme-fabrics")
+"""Has the options of a connection that this kernel knows, as one line."""
+SECRET: Final = "dhchap_secret"  # noqa: S105 - the name of a file
+"""File of a controller, and option of a connection, with its key."""
+
+
+def require_auth(export: Export) -> None:
+    """Raise ProblemError (`export-no-auth`) if this kernel's initiator cannot authenticate itself."""
+    known = read_text(OPTIONS)
+    if known is not None and SECRET not in known:
+        raise ProblemError(no_auth("CONFIG_NVME_HOST_AUTH", export.name))
 
 
 def controllers(export: Export) -> list[Path]:
@@ -39,6 +52,7 @@ def read(export: Export) -> dict[str, Any]:
         "state": read_text(one / "state"),
         "transport": read_text(one / "transport"),
         "host_nqn": read_text(one / "hostnqn"),
+        "authenticated": (read_text(one / SECRET) or "").startswith("DHHC-"),
         # The kernel counts the admin queue too, and queue sizes from zero.
         "queues": (read_int(one / "queue_count") or 0) - 1,
         "queue_size": (read_int(one / "sqsize") or 0) + 1,
@@ -52,6 +66,7 @@ def asked(export: Export) -> dict[str, Any]:
         "state": "live",
         "transport": export.transport,
         "host_nqn": export.host_nqn,
+        "authenticated": bool(export.key),
         "queue_size": export.queue_size,
     }
     return found if export.queues is None else {**found, "queues": export.queues}

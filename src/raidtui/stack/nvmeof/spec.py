@@ -12,11 +12,17 @@ from raidtui.model.scenario import Name
 from raidtui.model.units import Size
 from raidtui.stack.tuning.spec import Tuning
 
-Transport = Literal["loop", "tcp"]
+Transport = Literal["loop", "tcp", "rdma"]
 DEFAULT_QUEUE_SIZE: Final = 128
 """NVMF_DEF_QUEUE_SIZE (drivers/nvme/host/fabrics.h)."""
-DEFAULT_IN_CAPSULE_BYTES: Final = 16 << 10
-"""NVMET_TCP_DEF_INLINE_DATA_SIZE with pages of 4 KiB (drivers/nvme/target/tcp.c)."""
+KIB: Final = 1 << 10
+DEFAULT_IN_CAPSULE_BYTES: Final = {"tcp": 16 * KIB, "rdma": 4 * KIB}
+"""NVMET_TCP_DEF_INLINE_DATA_SIZE (drivers/nvme/target/tcp.c) and NVMET_RDMA_DEFAULT_INLINE_DATA_SIZE (rdma.c), with pages
+of 4 KiB."""
+MOST_IN_CAPSULE_BYTES: Final = {"tcp": 64 * KIB, "rdma": 16 * KIB}
+"""NVMET_RDMA_MAX_INLINE_DATA_SIZE; tcp takes more, which nobody needs."""
+MOST_RDMA_QUEUE_SIZE: Final = 128
+"""NVME_RDMA_DEFAULT_QUEUE_SIZE (include/linux/nvme-rdma.h): the target offers no more unless it is told to."""
 
 
 class NvmeofSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -25,17 +31,23 @@ class NvmeofSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     on: Operand
     """The devices to export: disks, or layers. Each becomes a namespace of one subsystem."""
     transport: Transport = "tcp"
-    """tcp: over a socket; loop: inside of the kernel, without a network."""
+    """tcp: over a socket; rdma: by RDMA devices at both ends (RoCE, InfiniBand, iWARP); loop: inside of the kernel, without
+    a network."""
     to: Name | None = None
     """The group of hosts that connect and are measured, each with a region of its own. Default: the storage server
     itself, over its loopback address."""
+    address: Annotated[str, Meta(max_length=64, examples=["10.0.0.1"])] | None = None
+    """Address of the storage server to connect to itself by, without `to`. Default: its loopback address; rdma has none,
+    and needs an address of an RDMA device."""
+    auth: Literal["dh-hmac-chap"] | None = None
+    """dh-hmac-chap: the host proves that it has a random key, which is in memory only. Default: its name is enough."""
     queues: Annotated[int, Meta(ge=1, le=127)] | None = None
     """I/O queues of the connection. Default: one for each CPU."""
     queue_size: Annotated[int, Meta(ge=16, le=1024)] = DEFAULT_QUEUE_SIZE
-    """Commands in flight of each I/O queue."""
+    """Commands in flight of each I/O queue; with rdma at most 128."""
     in_capsule_data: Annotated[Size, Meta(examples=["16KiB", "0B", "64KiB"])] | None = None
-    """Data of a write that is sent together with its command, with tcp only: a multiple of 4KiB up to 64KiB. Default:
-    16KiB."""
+    """Data of a write that is sent together with its command: a multiple of 4KiB, with tcp up to 64KiB, with rdma up to
+    16KiB. Default: 16KiB with tcp, 4KiB with rdma."""
     tuning: Tuning | None = None
     """Kernel settings while the devices are connected."""
 
@@ -70,7 +82,7 @@ class Export(msgspec.Struct, frozen=True):
     transport: str
     address: str
     service: str
-    """TCP port; empty with loop."""
+    """Port of the address; empty with loop."""
     devices: tuple[Namespace, ...]
     disks: tuple[str, ...]
     """Ids of all disks below."""
@@ -79,3 +91,5 @@ class Export(msgspec.Struct, frozen=True):
     """I/O queues; None: one for each CPU."""
     in_capsule_bytes: int | None = None
     """None with loop."""
+    key: str = ""
+    """Name of the key of the connection (`Context.keys`); empty without authentication."""

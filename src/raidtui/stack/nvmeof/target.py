@@ -5,6 +5,7 @@ Source: drivers/nvme/target/configfs.c.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -13,11 +14,14 @@ from typing import Any, Final, Literal, NamedTuple
 
 from raidtui.base.files import read_text
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, Refusal, fail
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
+from raidtui.stack.auth import SHOWN, hide, no_auth
+from raidtui.stack.links import ADDRESS_TAKEN
 from raidtui.stack.nvmeof.spec import Export
 
 NVMET: Final = Path("/sys/kernel/config/nvmet")
 MODEL: Final = "raidtui"
+KEY_FILE: Final = "dhchap_key"
 
 TAKEN: Final = Refusal(
     "nvmeof-taken",
@@ -42,6 +46,8 @@ class Change(NamedTuple):
     path: Path
     value: str = ""
     """Value of a file, or what a link leads to."""
+    secret: bool = False
+    """True if the value is a key, which is told by a word."""
 
     @property
     def argv(self) -> Argv:
@@ -50,7 +56,11 @@ class Change(NamedTuple):
             return ("mkdir", str(self.path))
         if self.verb == "link":
             return ("ln", "-s", self.value, str(self.path))
-        return ("sh", "-c", f"echo {self.value} > {self.path}")
+        return ("sh", "-c", f"echo {self.told} > {self.path}")
+
+    @property
+    def told(self) -> str:
+        return SHOWN if self.secret else self.value
 
     def make(self) -> None:
         """Do it. Raises OSError."""
@@ -59,6 +69,8 @@ class Change(NamedTuple):
         elif self.verb == "link":
             self.path.symlink_to(self.value)
         else:
+            if self.secret:
+                hide(self.path)
             self.path.write_text(self.value)
 
 
@@ -74,10 +86,12 @@ def port(export: Export) -> Path:
     return NVMET / "ports" / str(export.port)
 
 
-def export_changes(export: Export, paths: Mapping[str, str]) -> Iterator[Change]:
+def export_changes(export: Export, paths: Mapping[str, str], key: str = SHOWN) -> Iterator[Change]:
     """Yield the changes that export the devices; nobody can connect before the last. `paths`: of the devices below."""
     own, entry = subsystem(export), port(export)
     yield Change("mkdir", host(export))
+    if export.key:
+        yield Change("write", host(export) / KEY_FILE, key, secret=True)
     yield Change("mkdir", own)
     yield Change("write", own / "attr_serial", export.name)
     yield Change("write", own / "attr_model", MODEL)
@@ -99,17 +113,22 @@ def export_changes(export: Export, paths: Mapping[str, str]) -> Iterator[Change]
     yield Change("link", entry / "subsystems" / export.nqn, str(own))
 
 
-def make(export: Export, paths: Mapping[str, str]) -> tuple[Argv, ...]:
+def make(export: Export, paths: Mapping[str, str], key: str = "") -> tuple[Argv, ...]:
     """Export the devices, and return the commands. Raises ProblemError (`nvmeof-taken`, `nvmeof-refused`)."""
     done: list[Argv] = []
-    for change in export_changes(export, paths):
+    for change in export_changes(export, paths, key):
+        if change.secret and not change.path.exists():
+            raise ProblemError(no_auth("CONFIG_NVME_TARGET_AUTH", export.name))
         try:
             change.make()
         except FileExistsError:
             raise fail(TAKEN, f"{change.path} exists already", place=str(change.path), remedy=TAKEN.way_out,
                        exit=Exit.REFUSED) from None  # fmt: skip
         except OSError as error:
-            text = f"{change.path}: {error.strerror}" + (f" ({change.value})" if change.value else "")
+            if error.errno == errno.EADDRINUSE:
+                raise fail(ADDRESS_TAKEN, f"another target listens on {export.address} port {export.service}",
+                           place=export.name, remedy=ADDRESS_TAKEN.way_out, exit=Exit.BUILD_FAILED) from error  # fmt: skip
+            text = f"{change.path}: {error.strerror}" + (f" ({change.told})" if change.value else "")
             raise fail(REFUSED, text, place=export.name, remedy="Look at dmesg.", exit=Exit.BUILD_FAILED) from error
         done.append(change.argv)
     return tuple(done)
@@ -124,6 +143,7 @@ def read(export: Export) -> dict[str, Any]:
         "serial": _word(own / "attr_serial"),
         "any_host": _word(own / "attr_allow_any_host"),
         "hosts": sorted(path.name for path in (own / "allowed_hosts").glob("*")),
+        "authenticated": (_word(host(export) / KEY_FILE) or "").startswith("DHHC-"),
         "transport": _word(entry / "addr_trtype"),
         "address": _word(entry / "addr_traddr"),
         "service": _word(entry / "addr_trsvcid") if export.service else "",
@@ -139,6 +159,7 @@ def asked(export: Export) -> dict[str, Any]:
         "serial": export.name,
         "any_host": "0",
         "hosts": [export.host_nqn],
+        "authenticated": bool(export.key),
         "transport": export.transport,
         "address": export.address,
         "service": export.service,
