@@ -53,6 +53,7 @@ def test_the_pane_at_each_size(stage, name, size):
         await until(pilot, lambda: app.link_state.up)
         app.follow_run(made_hosts.RUN)
         await until(pilot, lambda: app.desk.story.view.seq >= seen[-1].seq and app.current_mode == "run")
+        await until(pilot, lambda: "hosts" in app.screen._panes)
         pane = app.screen.query_one(HostsPane)
         await pilot.press("h")
         if size == SMALL:
