@@ -139,6 +139,15 @@ def test_every_host_has_an_export_and_a_region_of_its_own(engine: EngineClient):
     assert order == [*2 * ["nvmeof.offer", "nvmeof.connect"], *2 * ["nvmeof.disconnect", "nvmeof.withdraw"]]
 
 
+def test_links_are_measured_before_the_first_layout(engine: EngineClient):  # noqa: F811
+    _, plan = plan_of(engine)
+    admit, step = plan.steps[:2]
+    assert (admit.action, step.action, step.args) == ("admit", "links", {"seconds": 0})
+    request = PlanRequest(changed(policy={"ceilings": True}), {"data": tuple(NVME[:2])}, hosts=ADDRESSES)
+    step = engine.call("plan", request, Plan).steps[1]
+    assert (step.action, step.args, step.seconds) == ("links", {"seconds": 3}, 31.0)
+
+
 def test_iscsi_has_one_target_with_a_name_and_a_portal_for_each_host(engine: EngineClient):  # noqa: F811
     layouts = {"iscsi": {"iscsi": {"on": "@data", "to": "clients"}}}
     request = PlanRequest(changed(layouts=layouts), {"data": tuple(NVME[:2])}, hosts=ADDRESSES)

@@ -17,6 +17,7 @@ from raidtui.model.plan import Host
 from raidtui.model.result import Built, Cell, Machine, Ranked, Result, marks_of
 from raidtui.model.table import Table
 from raidtui.model.units import duration_text, size_text
+from raidtui.results.chain import links_lines
 from raidtui.results.comparison import Comparison
 from raidtui.results.formats.text import table_lines
 from raidtui.results.lines import ABOUT, HEADS, TEXTS, TITLE, AccountLine, Footnotes, account_lines
@@ -47,6 +48,8 @@ def show_result(result: Result, comparison: Comparison, out: Console) -> None:
         out.print(indented(line, 2))
     for host in (host for group in result.hosts.values() for host in group):
         out.print(indented(_host_line(host), 2))
+    for line in links_lines(result.links) if result.links is not None else ():
+        out.print(indented(line, 4))
     _heading("Disks", out)
     _disks(result, out)
     _heading("Layouts", out)

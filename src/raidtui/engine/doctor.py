@@ -21,6 +21,7 @@ from raidtui.engine.machine import library_versions, tool_version
 from raidtui.engine.run.launch import has_systemd
 from raidtui.inventory.interfaces import interfaces, rdma_ports
 from raidtui.load.catalog import engines
+from raidtui.load.iperf3 import IPERF3
 from raidtui.model.network import network_words
 from raidtui.model.packages import named_in, remedy_for, translated
 from raidtui.model.problem import ProblemError
@@ -44,7 +45,7 @@ def checkup() -> Checkup:
         *(_tool(tool) for engine in engines().values() for tool in engine.tools),
         *(check for layer in layers for check in (*map(_tool, layer.tools), *map(_module, layer.modules))),
         *(_modules(layer.title, layer.builder_modules) for layer in layers if layer.builder_modules),
-        _psutil(), _network(),
+        _psutil(), _network(), _tool(IPERF3),
         _builder(", ".join(f"{layer.title}s" for layer in layers if layer.built_by_blivet)),
     )  # fmt: skip
     distribution = _distribution()

@@ -26,7 +26,7 @@ from raidtui import __version__, inventory
 from raidtui.base.lines import LineReader
 from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.engine.machine import describe
-from raidtui.engine.run import runs
+from raidtui.engine.run import links, runs
 from raidtui.engine.run.host_cores import core_watch
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.target import open_target, reserve
@@ -196,6 +196,8 @@ class _Part:
         if order.do == "unlisten":
             self._loading.close()
             return Outcome("done")
+        if order.do in ("connect", "rate") and order.link is not None:
+            return (links.connect_ms if order.do == "connect" else links.rate)(order.link)
         if order.do == "watch":
             self._cores.start()
             return Outcome("done")

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from raidtui.model.links import LinkTest
 from raidtui.model.network import LinkEnd
 from raidtui.model.plan import Argv, Plan
 from raidtui.model.problem import Problem
@@ -49,8 +50,8 @@ class PeerHello(msgspec.Struct, frozen=True, tag="peer", tag_field="type"):
 class Order(msgspec.Struct, frozen=True, omit_defaults=True):
     """A line to a peer. `alive` gets no answer. `watch` begins to count the CPU of its host, `watched` asks what it was."""
 
-    do: Literal["begin", "step", "listen", "unlisten", "watch", "watched", "health", "end",
-                "alive"]
+    do: Literal["begin", "step", "listen", "unlisten", "watch", "watched", "connect", "rate",
+                "health", "end", "alive"]
     run: str = ""
     host: str = ""
     plan: Plan | None = None
@@ -58,6 +59,8 @@ class Order(msgspec.Struct, frozen=True, omit_defaults=True):
     step: str = ""
     key: str = ""
     """Key of the connection that the step makes (`stack/auth.py`): the host has it in memory alone."""
+    link: LinkTest | None = None
+    """With `connect` and `rate`."""
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True, tag="answer", tag_field="type"):

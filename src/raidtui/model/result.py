@@ -10,6 +10,7 @@ import msgspec
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.frame import CacheState
 from raidtui.model.host import HostCores, HostUse
+from raidtui.model.links import Links
 from raidtui.model.mark import Mark, gravest_first, of_weight
 from raidtui.model.measure import Sample, Summary
 from raidtui.model.network import Interface, NetworkUse, RdmaPort
@@ -302,6 +303,8 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     """Rankings by workload, if one was requested."""
     hosts: dict[str, tuple[Host, ...]] = {}
     """Hosts beside the storage server, by group."""
+    links: Links | None = None
+    """Their links, measured before the first cell; None without hosts."""
 
 
 _Parts = msgspec.defstruct(

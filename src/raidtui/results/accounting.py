@@ -15,15 +15,15 @@ import msgspec
 from raidtui.model.disk import link_bytes_per_s
 from raidtui.model.plan import Amplification
 from raidtui.model.result import Cell, DeviceUse
+from raidtui.results.chain import Chain, chain, middle
 from raidtui.results.extract import Extract, Point
+from raidtui.results.facts import EXPORTS
 from raidtui.results.limiter import Evidence, limiter
 from raidtui.results.rates import directions
 
 _TOLERATED = 1.02
 _KEEPS_DATA = frozenset({"member", "backing", "target"})
 """Role of a disk if a file does not tell which disks keep the data."""
-_EXPORTS = frozenset({"nvmeof", "iscsi"})
-"""Layers behind which a network is."""
 
 
 class Rate(msgspec.Struct, frozen=True, gc=False):
@@ -67,6 +67,8 @@ class Account(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     expected: Amplification | None = None
     observed: float | None = None
     """Bytes written to disks for each byte that the workload wrote."""
+    chain: Chain | None = None
+    """Shares of the way to the hosts that loaded the layout; None if the storage server did."""
 
 
 class _Bare:
@@ -151,19 +153,28 @@ def _account(
     share = reached.bytes_per_s / bound.bytes_per_s if bound is not None and bound.bytes_per_s else None
     found = limiter(Evidence(
         cell, data, aside, _span_s(cell), bare.moved(load, ids), links, rotating, one.cpus, share if together else None,
-        one.network_speeds if is_exported(one.layouts.get(point.layout, {})) else None,
+        one.network_speeds if is_exported(one.layouts.get(point.layout, {})) else None, one.links,
     ))  # fmt: skip
     return Account(
         *names, number, reached, found.words, found.sentence, (cell.id,), solo, together,
         link_bytes_per_s(disks) if ids and ids <= links.keys() else None,
         bound, share,
         cell.expected_write_amplification, cell.write_amplification,
+        chain(cell, one.links, share, _of_local(one, point, reached)),
     )  # fmt: skip
+
+
+def _of_local(one: Extract, point: Point, reached: Rate) -> float | None:
+    """Return the share of what the same layout gave on the storage server itself, in the same result."""
+    local = one.local.get(point.layout)
+    alike = [other for other in one.points if (other.layout, other.workload) == (local, point.workload) and other.valid]
+    rates = [rate for other in alike if (rate := _rate(other)) is not None]
+    return reached.bytes_per_s / _middle(rates).bytes_per_s if rates else None
 
 
 def is_exported(layout: Mapping[str, str]) -> bool:
     """Return True if a layer of the layout exports its devices; `layout`: its options by place (`nvmeof.transport`)."""
-    return any(_EXPORTS & set(re.split(r"[.\[]", place)) for place in layout)
+    return any(EXPORTS & set(re.split(r"[.\[]", place)) for place in layout)
 
 
 def _taken(cell: Cell) -> float | None:
@@ -251,6 +262,7 @@ def over_rounds(found: Iterable[Account]) -> Iterator[Account]:
             share=median(shares) if shares else None,
             observed=median(observed) if observed else None,
             cells=tuple(cell for one in alike for cell in one.cells),
+            chain=middle([one.chain for one in alike if one.chain is not None]),
             why=first.why + _elsewhere(alike, common),
         )
 

@@ -15,6 +15,7 @@ import msgspec
 
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.host import STORAGE, HostCores, HostCpu, storage_cores
+from raidtui.model.links import Links
 from raidtui.model.mark import Mark
 from raidtui.model.measure import DIRECTIONS, Direction, Latency, Summary
 from raidtui.model.network import NetTotals, network_speeds, totals_of
@@ -31,6 +32,7 @@ from raidtui.results.facts import (
     fact_text,
     given_of,
     leaf,
+    local_layouts,
     options_facts,
     server_of,
 )
@@ -112,12 +114,16 @@ class Extract(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     notes: tuple[str, ...] = ()
     """Notes for the reader of a table."""
     bare: dict[str, str] = {}
-    """Layouts that are bare disks, each with how they were measured: `each` or `together`. Like `cpus`, `disks` and
-    `network_speeds`, only where cells are kept whole."""
+    """Layouts that are bare disks, each with how they were measured: `each` or `together`. Like `cpus`, `disks`,
+    `network_speeds`, `links` and `local`, only where cells are kept whole."""
     cpus: int = 0
     disks: tuple[Disk, ...] = ()
     network_speeds: dict[str, float] = {}
     """Bytes per second that network interfaces carry in one direction, where it is known."""
+    links: Links | None = None
+    """Links to the hosts that loaded exports."""
+    local: dict[str, str] = {}
+    """Layouts that are the same but for the export, by the exported one."""
     machine_id: str = ""
     """Hash of the server's machine-id; empty where it is not known, and in the index."""
     sweeps: dict[str, Swept] = {}
@@ -242,7 +248,8 @@ def extract(result: Result) -> Extract:
     machine = result.machine
     speeds = network_speeds(machine.networks, machine.rdma)
     return msgspec.structs.replace(
-        found, bare=_bare(result), cpus=machine.cpus, disks=result.disks, network_speeds=speeds
+        found, bare=_bare(result), cpus=machine.cpus, disks=result.disks, network_speeds=speeds,
+        links=result.links, local=local_layouts(result.scenario.get("layouts", {})),
     )
 
 

@@ -27,6 +27,8 @@ _OF_THE_RUN = frozenset((
 ))  # fmt: skip
 """Options of fio that concern files and reports, not the workload."""
 
+EXPORTS = frozenset({"nvmeof", "iscsi"})
+"""Layers behind which a network is."""
 _POLICY = {"prefill": True, "order": "interleaved", "cooldown": "0s", "caches": "warm", "reset": "none"}
 """Options of the policy that influence numbers, with their defaults."""
 
@@ -131,3 +133,15 @@ def fact_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
+
+
+def local_layouts(layouts: object) -> dict[str, str]:
+    """Return the layouts that are the same but for the export, by the exported one; `layouts`: as a scenario has them."""
+    if not isinstance(layouts, Mapping):
+        return {}
+    inner: dict[str, object] = {}
+    for name, layout in layouts.items():
+        for kind in EXPORTS if isinstance(layout, Mapping) else ():
+            if isinstance(options := layout.get(kind), Mapping):
+                inner[name] = options.get("on")
+    return {name: other for name, below in inner.items() for other, given in layouts.items() if given == below}

@@ -7,11 +7,13 @@ from statistics import mean, median
 from typing import Final, NamedTuple
 
 from raidtui.base.text import plural
+from raidtui.model.links import Links
 from raidtui.model.mark import of_weight
 from raidtui.model.measure import Direction
 from raidtui.model.network import NetworkUse, speed_text
 from raidtui.model.result import Cell, DeviceUse
 from raidtui.model.units import size_text
+from raidtui.results.chain import network_share
 from raidtui.results.rates import directions, iops_text, latency_text, mb_s_text, percent_text
 
 BUSY_PERCENT: Final = 95.0
@@ -51,6 +53,8 @@ class Evidence(NamedTuple):
     """Reached share of the bare disks' rate, all at once, less the bytes written beside the data; None if unknown."""
     network: Mapping[str, float] | None = None
     """Bytes per second that interfaces carry in one direction, by name; None for a layout that is not exported."""
+    measured: Links | None = None
+    """The links to the hosts that load the layout, as they were before the first cell."""
 
     def moved(self, use: DeviceUse) -> float:
         """Bytes per second, read and written together."""
@@ -123,7 +127,10 @@ def _link(evidence: Evidence) -> str:
 
 
 def _network(evidence: Evidence) -> str:
-    """The busier direction of the interface that is nearest to its speed, where the layout is exported."""
+    """A link at what it carried before, or the busier direction of the interface that is nearest to its speed, where the
+    layout is exported."""
+    if (reached := network_share(evidence.cell, evidence.measured)) and reached[0] >= SATURATED:
+        return reached[1]
     shares = _network_shares(evidence)
     name = max(shares, key=shares.__getitem__, default="")
     if evidence.network is None or shares.get(name, 0.0) < SATURATED:
@@ -236,6 +243,8 @@ def _nothing(evidence: Evidence) -> str:
             share = _network_shares(evidence).get(name)
             of = f", {percent_text(share)} of its speed" if share is not None else ""
             said.append(f"network interface {name} carried {mb_s_text(_pace(use))} MB/s{of}")
+    if reached := network_share(evidence.cell, evidence.measured):
+        said.append(reached[1])
     if (found := in_flight(evidence.cell)) is not None:
         said.append(f"{found:.1f} operations were in flight")
     return f"nothing was seen at its limit: {', '.join(said)}" if said else "nothing was seen of its devices"

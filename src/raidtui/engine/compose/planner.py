@@ -20,9 +20,12 @@ from raidtui.engine.compose.reading import chosen, reductions, silent, stacking
 from raidtui.engine.compose.sweeps import by_sweep, sweep_plans
 from raidtui.engine.compose.targets import as_run, memory_for, unfit
 from raidtui.engine.compose.write_amplification import data_roles, expected
+from raidtui.engine.run.links import ACTION as LINKS
+from raidtui.engine.run.links import LinkArgs
 from raidtui.engine.run.passes import MOST_PASSES, QUICK_PASSES
 from raidtui.engine.step_args import CellRun, Cooldown, Prefill, Recheck
 from raidtui.load.catalog import engines
+from raidtui.load.iperf3 import WARM_UP_S
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, fingerprint
 from raidtui.model.plan import CellPlan, Names, Options, Phase, Plan, Step, plan_digest
@@ -45,6 +48,8 @@ QUICK_COOLDOWN_S: Final = 1.0
 ZERO_BYTES_PER_S: Final = 2e8
 """A guess for estimates only, for a disk without discard."""
 FILL_BYTES_PER_S: Final = 1e9
+LINK_S: Final = 3
+"""Seconds of each test of a link, in whole seconds as iperf3 has them."""
 
 
 
@@ -117,6 +122,8 @@ class _Planner:
     def whole(self) -> None:
         """Plan every step, from admission to the last blank disk."""
         self._add(Draft("admit", f"Check and lock {plural(len(self.disks), 'disk')}", seconds=2.0))
+        if count := sum(map(len, self.hosts.values())):
+            self._add(_links(count, LINK_S if self.policy.ceilings else 0))
         blocks = list(blocks_of([*self.bare, *self.layouts], self.policy, self.seed))
         planned = self._planned(blocks)
         needing = (block for block, plan in zip(blocks, planned, strict=True) if plan.needs_zero)
@@ -334,6 +341,14 @@ def _fill(whose: str, load: Load, target: PlannedTarget) -> Draft:
     else:
         command, files = engine.prefill_command(load.spec, target.paths, size_bytes=size_bytes, kind=kind), {}
     return Draft("prefill", title, args, (command,), writes_bytes=written, seconds=written / FILL_BYTES_PER_S, files=files)
+
+
+def _links(hosts: int, seconds: int) -> Draft:
+    """The step that measures the links: each host alone, then all at once, in both directions."""
+    tests = 2 * (hosts + (hosts > 1)) if seconds else 0
+    how = f": each alone, then all at once, {seconds} s each way" if seconds else ": the time that a connection takes"
+    title = f"Measure the {plural(hosts, 'link')} to the hosts{how}"
+    return Draft(LINKS, title, LinkArgs(seconds), seconds=1.0 + tests * (seconds + WARM_UP_S + 1))
 
 
 def _by(target: PlannedTarget) -> str:

@@ -216,8 +216,9 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
 
 def _host_parts(measured: Measured, cores: Mapping[str, HostCores]) -> dict[str, HostPart]:
     return {
-        host: HostPart(**msgspec.structs.asdict(summary), cores=cores.get(host)) for host, summary in measured.hosts.items()
-    }
+        host: HostPart(**msgspec.structs.asdict(summary), cores=cores.get(host))
+        for host, summary in sorted(measured.hosts.items())
+    }  # fmt: skip
 
 
 def _run(

@@ -26,8 +26,9 @@ import msgspec
 from raidtui.base.lines import LineReader, LineTooLong
 from raidtui.base.proc import CLEAN_ENV, PIPE, Child, ToolError, spawn
 from raidtui.base.text import clean
+from raidtui.engine.run import links
 from raidtui.engine.run.host_cores import counted
-from raidtui.engine.step_args import WorkloadRun
+from raidtui.engine.step_args import WorkloadRun, decode_args
 from raidtui.inventory.interfaces import link_of
 from raidtui.load.engine import Target, TargetDevice
 from raidtui.load.fio.clients import SOCKET, socket_of
@@ -343,10 +344,13 @@ class Peers:
                 peer.tell()
 
     def do(self, step: Step, keys: dict[str, str]) -> Outcome:
-        """Have a step done by its host, which gets the key that the step names; it is forgotten here.
+        """Have a step done by its host, which gets the key that the step names; it is forgotten here. All measure their links.
 
         Raises ProblemError.
         """
+        if step.action == links.ACTION:
+            hosts = [host for group in self._plan.hosts.values() for host in group]
+            return links.measure(self._peers, hosts, decode_args(links.LinkArgs, step.args, step.id))
         key = keys.pop(step.args.get("key", ""), "")
         return self._peers[step.host].ask(Order("step", step=step.id, key=key))
 

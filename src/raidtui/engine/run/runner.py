@@ -359,8 +359,8 @@ class Runner:
             if stuck:
                 self._failed(Exit.LEFT_BEHIND, [stuck])
             return Outcome("done", {"valid": cell.valid}, (*settled, cell.command))
-        if step.host:
-            return self.peers.do(step, self.context.keys)
+        if step.host or step.action == "links":
+            return self.context.attend(lambda _: self.peers.do(step, self.context.keys))
         action = bind(step.action, step.args)
         if step.phase == "build":
             self._done_builds.append(action)

@@ -11,6 +11,7 @@ from raidtui.engine.step_args import common_args
 from raidtui.model.convert import decode, plain
 from raidtui.model.disk import Disk
 from raidtui.model.event import CellDone, Noted, Record, RunFinished, RunStarted, Skipped, StepDone, StepFailed, StepStarted
+from raidtui.model.links import Links
 from raidtui.model.plan import OnHost, Plan, Step, block_parts
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.refusals import NOTE
@@ -41,6 +42,7 @@ class Tally:
         self._cells: list[Cell] = []
         self._notes: list[Problem] = []
         self._rankings: Rankings | None = None
+        self._links: Links | None = None
 
     def set_disks(self, disks: tuple[Disk, ...]) -> None:
         """The run's disks as the gate saw them."""
@@ -113,6 +115,7 @@ class Tally:
             problems=(*self._notes, *(finished.problems if finished else ())),
             ranking=self.rankings.ranked(),
             hosts=plan.hosts,
+            links=self._links,
         )
 
     def _begin_block(self, block: str) -> None:
@@ -133,6 +136,8 @@ class Tally:
 
     def _step_done(self, event: StepDone) -> None:
         step = self._steps[event.step]
+        if found := event.facts.get("links"):
+            self._links = decode(Links, found, event.step)
         if not step.block:
             return
         built = self._built[step.block]

@@ -1,0 +1,178 @@
+"""The links between the storage server and its hosts, measured before the first cell: both ends.
+
+The storage server listens on its address of the link alone, for the time of a test. That a link cannot be measured is no
+error: the result says why.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, get_args
+
+import msgspec
+
+from raidtui.base import proc
+from raidtui.base.attention import current
+from raidtui.load.iperf3 import IPERF3, LONGEST_S, client_argv, received_bytes_per_s, server_argv
+from raidtui.model.hosts import Order
+from raidtui.model.links import LinkRate, Links, LinkTest, Way
+from raidtui.model.plan import Argv, Host
+from raidtui.model.problem import ProblemError
+from raidtui.stack.action import Outcome
+
+if TYPE_CHECKING:
+    from raidtui.engine.run.peers import Peer
+
+ACTION: Final = "links"
+_CONNECTS: Final = 5
+_LISTEN_S: Final = 10.0
+_CONNECT_S: Final = 10.0
+
+
+class LinkArgs(msgspec.Struct, frozen=True):
+    """Arguments of the step that measures the links."""
+
+    seconds: int
+    """Duration of each test; 0: only the time that a connection takes is measured."""
+
+
+class _Failed(Exception):
+    """A test that gave no number, in words."""
+
+
+class _Rate(msgspec.Struct, frozen=True):
+    """A host's answer to a test."""
+
+    bytes_per_s: float
+    argv: Argv
+
+
+# The end on a host
+
+
+def connect_ms(test: LinkTest) -> Outcome:
+    """Connect some times and return the shortest time as the fact `ms`. Raises OSError."""
+    found = []
+    for _ in range(_CONNECTS):
+        began = time.perf_counter()
+        with socket.create_connection((test.address, test.port), _CONNECT_S):
+            found.append(time.perf_counter() - began)
+    return Outcome("done", {"ms": round(1000 * min(found), 3)})
+
+
+def rate(test: LinkTest) -> Outcome:
+    """Run iperf3 against the storage server. The facts are a `_Rate`, or `why` there is none."""
+    if (tool := proc.find_tool(IPERF3.name)) is None:
+        return Outcome("done", {"why": "iperf3 is not installed there"})
+    argv = client_argv(tool, test)
+    try:
+        found = received_bytes_per_s(proc.run(argv, timeout_s=LONGEST_S, check=False).out)
+    except (proc.ToolError, ValueError) as error:
+        return Outcome("done", {"why": f"iperf3: {error}"}, (argv,))
+    return Outcome("done", msgspec.to_builtins(_Rate(found, argv)), (argv,))
+
+
+# The end on the storage server
+
+
+def measure(peers: Mapping[str, Peer], hosts: Sequence[Host], args: LinkArgs) -> Outcome:
+    """Measure the links of these hosts. The fact `links` is a `Links`."""
+    missing: list[str] = []
+    times: dict[str, float] = {}
+    for host in hosts:
+        try:
+            times[host.ref] = _connect_ms(peers[host.ref], host)
+        except (ProblemError, OSError) as error:
+            missing.append(f"{host.ref}: a connection failed: {error}")
+    alone, together = list[LinkRate](), list[LinkRate]()
+    if args.seconds:
+        groups = [(alone, [host]) for host in hosts]
+        groups += [(together, list(hosts))] if len(hosts) > 1 else []
+        for kept, group in groups:
+            for way in get_args(Way):
+                current().check()
+                try:
+                    kept.append(_rate(peers, group, args.seconds, way))
+                except _Failed as error:
+                    missing.append(str(error))
+    links = Links(times, tuple(alone), tuple(together), tuple(dict.fromkeys(missing)))
+    commands = tuple(argv for one in (*alone, *together) for argv in one.commands)
+    return Outcome("done", {"links": msgspec.to_builtins(links)}, commands)
+
+
+def _connect_ms(peer: Peer, host: Host) -> float:
+    with _socket(host.storage_address) as listening:
+        listening.listen(_CONNECTS)
+        port = listening.getsockname()[1]
+        return float(peer.ask(Order("connect", link=LinkTest(host.storage_address, port))).facts["ms"])
+
+
+def _rate(peers: Mapping[str, Peer], hosts: Sequence[Host], seconds: int, way: Way) -> LinkRate:
+    """Test the links of some hosts at the same time. Raises _Failed."""
+    with ThreadPoolExecutor(len(hosts)) as pool:
+        asked = [pool.submit(_one, peers[host.ref], host, seconds, way) for host in hosts]
+        found = {host.ref: one.result() for host, one in zip(hosts, asked, strict=True)}
+    return LinkRate(way, {host: one.bytes_per_s for host, one in found.items()}, tuple(one.argv for one in found.values()))
+
+
+def _one(peer: Peer, host: Host, seconds: int, way: Way) -> _Rate:
+    """Test one link. Raises _Failed."""
+    try:
+        with _serving(host.storage_address) as port:
+            order = Order("rate", link=LinkTest(host.storage_address, port, seconds, to_hosts=way == "to hosts"))
+            outcome = peer.ask(order)
+    except ProblemError as error:
+        raise _Failed(error.problems[0].message) from None
+    except (proc.ToolError, OSError) as error:
+        raise _Failed(f"iperf3 on the storage server: {error}") from None
+    if why := outcome.facts.get("why"):
+        raise _Failed(f"{host.ref}, {way}: {why}")
+    return msgspec.convert(outcome.facts, _Rate)
+
+
+@contextmanager
+def _serving(address: str) -> Iterator[int]:
+    """Serve one test on this address, and yield the port. Raises ToolError, OSError or _Failed."""
+    if (tool := proc.find_tool(IPERF3.name)) is None:
+        raise _Failed("iperf3 is not installed on the storage server")
+    with _socket(address) as free:
+        port: int = free.getsockname()[1]
+    argv = server_argv(tool, address, port)
+    child = proc.spawn(argv, stdout=proc.DEVNULL, stderr=proc.DEVNULL, new_session=True)
+    try:
+        until = time.monotonic() + _LISTEN_S
+        while not _listens(port):
+            if child.poll() is not None or time.monotonic() > until:
+                raise _Failed(f"iperf3 does not listen on {address}")
+            time.sleep(0.05)
+        yield port
+    finally:
+        proc.end_session(child)
+
+
+def _socket(address: str) -> socket.socket:
+    """Return a socket that is bound to a free port of this address. Raises OSError."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        found.bind((address, 0))
+    except BaseException:
+        found.close()
+        raise
+    return found
+
+
+def _listens(port: int) -> bool:
+    """Return True if a process listens on this port: state 0A of proc_net(5). A connection would be taken for the test."""
+    wanted = f":{port:04X}"
+    for table in ("tcp", "tcp6"):
+        with suppress(OSError):
+            rows = (line.split() for line in Path("/proc/net", table).read_text().splitlines()[1:])
+            if any(row[1].endswith(wanted) and row[3] == "0A" for row in rows):
+                return True
+    return False
