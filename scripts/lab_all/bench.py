@@ -18,6 +18,7 @@ from wanted import CANARY, Wanted
 
 from raidtui.base import proc
 from raidtui.lab.control import Lab
+from raidtui.lab.links import LinkSpec
 from raidtui.lab.qemu import cpus_of_each
 
 LONGEST_S = 3600.0
@@ -58,7 +59,8 @@ class Bench:
         self.lab = Lab(f"all-{os.getpid()}-{wanted.name}"[:40])
         specs = [spec for disks in wanted.roles.values() for spec in disks]
         try:
-            self.lab.up([*specs, CANARY], _say, cpus=cpus_of_each(at_once), hosts=1 + sum(wanted.clients.values()))
+            hosts, link = 1 + sum(wanted.clients.values()), LinkSpec(rxe=True) if wanted.clients else None
+            self.lab.up([*specs, CANARY], _say, cpus=cpus_of_each(at_once), hosts=hosts, link=link)
             self._let_in()
             serials = self.lab.serials
             self.roles: dict[str, list[str]] = {}

@@ -25,7 +25,7 @@ CAMPAIGNS = {
     "lvm-cache-vs-zfs": {"ssd": 1, "stripe": 4, "zpool": 2},
     "zpool-layouts": {"one-disk": 1, "stripe": 1, "mirror": 1, "two-mirrors": 4, "raidz": 3},
     "bare-disk": {"each": 1, "all": 1},
-    "iser-nvmeof": {"mdadm": 3, "lvm": 3, "zfs": 6},
+    "iser-nvmeof": {"mdadm": 5, "lvm": 5, "zfs": 10},
 }
 
 
