@@ -344,7 +344,7 @@ class Peers:
                 peer.tell()
 
     def do(self, step: Step, keys: dict[str, str]) -> Outcome:
-        """Have a step done by its host, which gets the key that the step names; it is forgotten here. All measure their links.
+        """Have a step done by its host, which gets the key that the step names (forgotten here), or by all: the links.
 
         Raises ProblemError.
         """
