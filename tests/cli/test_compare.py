@@ -173,7 +173,7 @@ def test_a_folder_of_results_is_listed_without_keeping_anything_in_it(engine, fi
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     before = sorted(tmp_path.iterdir())
     assert made.RUN in engine.run("results", "--in", str(tmp_path)).out
-    assert [path for path in sorted(tmp_path.iterdir()) if path.name != "cache"] == before
+    assert [path for path in sorted(tmp_path.iterdir()) if path.name not in ("cache", "state")] == before
     assert engine.run("results", "--in", files[0]).code == 2
 
 

@@ -82,15 +82,15 @@ def test_what_cannot_be_on_another_host_is_refused():
 def test_hosts_that_do_not_fit_are_refused(found: list[Host], code: str):
     scenario = read_document(json.dumps(SCENARIO)).scenario
     with pytest.raises(ProblemError) as caught:
-        find_hosts(scenario, ADDRESSES, lambda _: {"clients": tuple(found)})
+        find_hosts(scenario, scenario.layouts.values(), ADDRESSES, lambda _: {"clients": tuple(found)})
     assert [problem.code for problem in caught.value.problems] == [code]
-    assert find_hosts(scenario, ADDRESSES, lambda _: {"clients": (host(1), host(2))})["clients"][1].ref == "clients-2"
+    assert find_hosts(scenario, scenario.layouts.values(), ADDRESSES, lambda _: {"clients": (host(1), host(2))})["clients"][1].ref == "clients-2"
 
 
 def test_the_storage_server_is_no_client():
     scenario = read_document(json.dumps(SCENARIO)).scenario
     with pytest.raises(ProblemError) as caught:
-        find_hosts(scenario, ADDRESSES, lambda _: {"clients": (host(1), host(2))}, ("boot", "2"))
+        find_hosts(scenario, scenario.layouts.values(), ADDRESSES, lambda _: {"clients": (host(1), host(2))}, ("boot", "2"))
     (problem,) = caught.value.problems
     assert (problem.code, problem.message) == ("host-twice", "clients-2 (c2) is the storage server")
 
@@ -100,13 +100,13 @@ def test_as_many_hosts_are_named_as_the_scenario_counts():
     missing, unknown = "hosts-missing", "unknown-name"
     for said, code in (({}, missing), ({"clients": ("c1",)}, missing), ({"others": ("c1",)}, unknown)):
         with pytest.raises(ProblemError) as caught:
-            find_hosts(scenario, said, lambda _: {})
+            find_hosts(scenario, scenario.layouts.values(), said, lambda _: {})
         assert caught.value.problems[0].code == code
 
 
 def test_hosts_that_no_layout_is_exported_to_are_not_asked():
     scenario = read_document(changed(layouts={"local": {"md": {"level": "raid1", "on": "@data"}}})).scenario
-    assert find_hosts(scenario, {}, lambda _: pytest.fail("nobody is asked")) == {}
+    assert find_hosts(scenario, scenario.layouts.values(), {}, lambda _: pytest.fail("nobody is asked")) == {}
 
 
 def test_a_preview_shows_the_commands_before_the_hosts_are_named(engine: EngineClient):  # noqa: F811

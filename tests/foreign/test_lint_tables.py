@@ -165,7 +165,7 @@ def test_few_digits_say_little_of_how_far_disks_lie_apart():
     ({"value": 1e300}, "$.figures[0].value", "more than anything"),
     ({"unit": "MB"}, "$.figures[0].unit", "not counted in MB"),
     ({"workload": "x"}, "$.figures[0]", "'x'"),
-    ({"value": "5"}, "$.figures[0].value", "float"),
+    ({"value": "5"}, "$.figures[0].value", "number"),
 ])  # fmt: skip
 def test_what_no_number_can_be_is_refused_with_file_and_place(change, place, words):
     one = figure("a", "w", "iops", 1, "IOPS")

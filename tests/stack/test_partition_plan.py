@@ -85,7 +85,7 @@ def test_partitions_of_one_role_share_its_disks_in_order() -> None:
     assert [draft.action for draft in plan.build].count("partition.create") == 1, "one table, written once"
     assert [draft.action for draft in plan.teardown].count("partition.remove") == 1
     create = next(draft for draft in plan.build if draft.action == "zpool.create")
-    words = create.commands[0]
+    words = create.commands[-1]
     assert words[words.index("special") + 1].endswith(first.guid)
     assert words[words.index("log") + 1].endswith(second.guid)
 

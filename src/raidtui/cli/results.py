@@ -126,11 +126,16 @@ def results_command(args: Namespace) -> int:
             return change_result(args, known, words)
         found = search(known, words)
     if args.json:
-        said = abouts()
+        said = _said(args)
         print_json(plain(KeptResults("raidtui.results/1", tuple(_kept(one, said) for one in found))))
         return 0
     _show(args, found if args.all else found[:_MOST], len(found))
     return 0
+
+
+def _said(args: Namespace) -> Mapping[str, About]:
+    """Return what is said about the kept results; nothing is said about those of another folder."""
+    return {} if args.folder else abouts()
 
 
 def _kept(one: Known, said: Mapping[str, About]) -> KeptResult:
@@ -146,7 +151,7 @@ def _show(args: Namespace, shown: list[Known], count: int) -> None:
         none = "No results yet: `raidtui replay SCENARIO` makes one."
         out.print("No result has these words." if args.words or args.find else none)
         return
-    said = abouts()
+    said = _said(args)
     listing = table("BEGAN", "SCENARIO", "SERVER", "VALID", "RUN", right=("VALID",), whole=("RUN",))
     for one in shown:
         if one.problem:

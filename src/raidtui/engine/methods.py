@@ -205,8 +205,8 @@ def _plan(request: PlanRequest, token: str, known: Mapping[str, Disk] | None = N
     said = {role: ids for role, ids in request.bind.items() if role not in scenario.roles or role in roles}
     found = look().disks if known is None else tuple(known.values())
     binding = bind(roles, said, found, document.earlier)
-    hosts = find_hosts(scenario, request.hosts, server().look_at, (server().boot_id, server().machine_id))
-    layouts = (scenario.layouts[name] for name in chosen(scenario, request.options)[0])
+    layouts = [scenario.layouts[name] for name in chosen(scenario, request.options)[0]]
+    hosts = find_hosts(scenario, layouts, request.hosts, server().look_at, (server().boot_id, server().machine_id))
     if not server().simulated and (lacking := tuple(lacking_here(layouts))):
         raise ProblemError(*lacking)
     made = make_plan(scenario, binding, request.options, token=token or runs.new_token(), boot_id=inventory.boot_id(),

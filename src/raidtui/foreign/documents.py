@@ -25,7 +25,7 @@ from raidtui.foreign.sources import Imported, Reader, Source, TableReader
 from raidtui.foreign.sysbench import SYSBENCH
 from raidtui.foreign.vdbench import VDBENCH
 from raidtui.foreign.zpool_iostat import ZPOOL_IOSTAT
-from raidtui.model.convert import message_and_place, plain
+from raidtui.model.convert import in_words, plain
 from raidtui.model.jsonio import read_json
 from raidtui.model.problem import ProblemError, fail
 from raidtui.model.refusals import IMPORT_UNKNOWN, SCHEMA
@@ -80,7 +80,7 @@ def table_of(value: Any) -> Table:
     try:
         table = msgspec.convert(value, Table)
     except msgspec.ValidationError as error:
-        raise _wrong(*message_and_place(str(error))) from None
+        raise _wrong(*in_words(error)) from None
     for index, figure in enumerate(table.figures):
         if figure.layout not in table.layouts or figure.workload not in table.workloads:
             missing = figure.layout if figure.layout not in table.layouts else figure.workload

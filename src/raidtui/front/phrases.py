@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -43,7 +44,7 @@ def sentence(problem: Problem) -> str:
 
 def place_words(problem: Problem) -> str:
     """Return the place of a problem: `layouts.raid5.md.on` of a scenario, a file, an option of the command line."""
-    return clean(problem.place).removeprefix("$.")
+    return re.sub(r"(^|: )\$\.", r"\1", clean(problem.place))
 
 
 def problems_document(problems: Sequence[Problem]) -> dict[str, object]:

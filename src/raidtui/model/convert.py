@@ -117,7 +117,13 @@ def _schema_of_custom(type_: type) -> dict[str, Any]:
     raise NotImplementedError(type_)
 
 
-def message_and_place(message: str) -> tuple[str, str]:
+def in_words(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return what is wrong in the words of a person, and the place."""
+    message, place = _message_and_place(str(error))
+    return hints.in_words(message), place
+
+
+def _message_and_place(message: str) -> tuple[str, str]:
     """msgspec ends its messages with `- at `$.a.b``, of a key with `- at `key` in `$.a``: the message, and the place."""
     match = re.fullmatch(r"(.*?)(?: - at `(key` in `)?(\$.*)`)?", message, re.DOTALL)
     assert match is not None
@@ -127,7 +133,7 @@ def message_and_place(message: str) -> tuple[str, str]:
 
 def _split_place(message: str) -> tuple[str, str]:
     """The message, and the place without its `$`."""
-    text, place = message_and_place(message)
+    text, place = _message_and_place(message)
     where = place.removeprefix("$")
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", text, re.DOTALL):
         return f"unknown key {unknown.group(1)!r}", f"{where}.{unknown.group(1)}"

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from raidtui.base.text import clean
-from raidtui.model.convert import decode, message_and_place
+from raidtui.model.convert import decode, in_words
 from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
 from raidtui.model.problem import Problem, ProblemError, Refusal, fail
 from raidtui.model.refusals import SCHEMA
@@ -64,6 +64,6 @@ def read_result(data: bytes, name: str = "") -> Result:
         try:
             return msgspec.convert(value, ready(Result))
         except msgspec.ValidationError as error:
-            message, place = message_and_place(str(error))
+            message, place = in_words(error)
             raise fail(SCHEMA, message, place=place,
                        remedy="`raidtui schema result` prints what may stand there.") from None  # fmt: skip

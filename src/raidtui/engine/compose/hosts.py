@@ -96,16 +96,17 @@ def mtu_warnings(hosts: Mapping[str, Sequence[Host]]) -> Iterator[str]:
 
 
 def find_hosts(
-    scenario: Scenario, said: Mapping[str, Sequence[str]], look_at: LookAt, storage: tuple[str, str] = ("", "")
-) -> Mapping[str, tuple[Host, ...]]:
-    """Return the hosts of every group that a layout is exported to. Raises ProblemError.
+    scenario: Scenario, layouts: Iterable[Node], said: Mapping[str, Sequence[str]], look_at: LookAt,
+    storage: tuple[str, str] = ("", ""),
+) -> Mapping[str, tuple[Host, ...]]:  # fmt: skip
+    """Return the hosts of every group that one of these layouts is exported to. Raises ProblemError.
 
     `storage`: boot id and machine id of the storage server, which is none of them.
     """
     known = clients_of(scenario)
     if strange := [group for group in said if group not in known]:
         raise ProblemError(UNKNOWN_NAME.problem(f"there is no group of hosts {strange[0]!r} to name", place="--host"))
-    used = {all_layers()[layer.kind].exported_to(layer.spec) for node in scenario.layouts.values() for layer in node.walk()}
+    used = {all_layers()[layer.kind].exported_to(layer.spec) for node in layouts for layer in node.walk()}
     wanted = {group: count for group, count in known.items() if group in used}
     if problems := [
         HOSTS_MISSING.problem(f"{group} has {count} hosts, and --host names {named}", place=f"--host {group}")
