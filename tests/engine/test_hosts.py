@@ -84,7 +84,8 @@ def test_hosts_that_do_not_fit_are_refused(found: list[Host], code: str):
     with pytest.raises(ProblemError) as caught:
         find_hosts(scenario, scenario.layouts.values(), ADDRESSES, lambda _: {"clients": tuple(found)})
     assert [problem.code for problem in caught.value.problems] == [code]
-    assert find_hosts(scenario, scenario.layouts.values(), ADDRESSES, lambda _: {"clients": (host(1), host(2))})["clients"][1].ref == "clients-2"
+    hosts = find_hosts(scenario, scenario.layouts.values(), ADDRESSES, lambda _: {"clients": (host(1), host(2))})
+    assert hosts["clients"][1].ref == "clients-2"
 
 
 def test_the_storage_server_is_no_client():
