@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -30,6 +31,8 @@ def stat(procfs: Path, *ticks: int) -> None:
 
 def test_modes_and_threads_are_shares_of_the_hosts_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    clock = SimpleNamespace(monotonic=iter([10.0, 11.0]).__next__)
+    monkeypatch.setattr("raidtui.watch.cores.time", clock)
     stat(tmp_path, 0, 0, 0, 0, 0, 0, 0, 0)
     thread(tmp_path, 7, "kworker/0:1H-nvmet_tcp_wq", 0)
     thread(tmp_path, 8, "migration/0", 0)

@@ -21,7 +21,9 @@ from raidtui.tui.compose.lists import ACCENT, BAD, DIM, WARN, beside, cut, cut_f
 from raidtui.tui.widgets.glyphs import glyphs
 
 WIDEST: Final = 96
-_PROTOCOLS: Final = {"tcp": "NVMe/TCP", "rdma": "NVMe/RDMA", "iscsi": "iSCSI"}
+_PROTOCOLS: Final = {
+    ("nvmeof", "tcp"): "NVMe/TCP", ("nvmeof", "rdma"): "NVMe/RDMA", ("iscsi", "tcp"): "iSCSI", ("iscsi", "iser"): "iSER",
+}  # fmt: skip
 _GAP: Final = 2
 _LEAST: Final = 18
 """Least width of a readable box."""
@@ -64,7 +66,8 @@ def _hosts(scene: Scene, top: LayerView, size_bytes: int | None, width: int) -> 
     title = Content.styled(clean(group, 31), "bold " + ACCENT)
     corner = Content.styled(plural(count, "host") if count else "", DIM)
     box = _framed(title, corner, lines, width, middle, [middle])
-    protocol = _PROTOCOLS.get(str(given.get("transport", top.kind)), str(given.get("transport", top.kind)))
+    transport = str(given.get("transport", ""))
+    protocol = _PROTOCOLS.get((top.kind, transport), f"{top.kind} {transport}".strip())
     return [*box, _connectors([(middle, f"network, {protocol}")], width), _edge(scene, width)]
 
 
