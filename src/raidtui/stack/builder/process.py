@@ -110,7 +110,8 @@ class Builder:
         if self._child is None or self._child.poll() is not None:
             self.close()
             folder = self._folder if self._folder.is_dir() else self._folder.parent
-            argv = (sys.executable, "-I", str(ENTRY), "builder", *modules)
+            # What libraries warn of is for their authors; of a lost host, the last words on stderr are quoted.
+            argv = (sys.executable, "-I", "-W", "ignore", str(ENTRY), "builder", *modules)
             self._child = proc.spawn(argv, stdin=proc.PIPE, stdout=proc.PIPE, cwd=folder)
 
     def load(self) -> None:
