@@ -37,6 +37,7 @@ def lab() -> Iterator[Lab]:
 def words(lab: Lab, folder: Path) -> list[str]:
     (folder / "kills.json").write_text(json.dumps(SCENARIO))
     serials = ",".join(lab.serials)
+    (folder / "kills.result.json").unlink(missing_ok=True)
     return ["replay", str(folder / "kills.json"), "--quick", "--bind", f"data={serials}", "--erase", serials,
             "--host", "clients=root@c1,root@c2", "-o", str(folder / "kills.result.json")]  # fmt: skip
 
