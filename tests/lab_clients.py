@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 from lab_harness import start_lab
 from raidtui.lab.control import Lab
@@ -17,6 +20,7 @@ grep -L pcie /sys/class/nvme/*/transport 2>/dev/null
 ls /sys/class/iscsi_session /sys/kernel/config/target/iscsi 2>/dev/null | grep -E '^session|iqn'
 pgrep -x fio; pgrep -f '[r]aidtui/__main__.py peer'; ss -Htln | awk '$4 ~ /^10[.]10/ && $4 !~ /:22$/'
 for run in /var/lib/raidtui/runs/*/; do [ -e $run/closed ] || [ ! -e $run/journal.jsonl ] || echo open $run; done"""
+HOSTS = ("--host", "clients=root@c1,root@c2")
 FREE_WITHIN_S = 120
 """The lease is 30 s, and emulated guests are slow."""
 
@@ -58,3 +62,15 @@ def await_nothing_left(*hosts: Lab) -> None:
 def assert_untouched(lab: Lab) -> None:
     for client in clients_of(lab):
         assert client.run("yes somebody | head -c 4M | cmp - /dev/nvme0n1 -n 4194304 && echo same").text == "same\n"
+
+
+def replay_words(
+    lab: Lab, folder: Path, scenario: dict[str, Any], *layouts: str, hosts: tuple[str, ...] = HOSTS
+) -> list[str]:
+    """Write the scenario, and return the command that replays these layouts; the result is in `NAME.result.json` there."""
+    file, result = (folder / f"{scenario['name']}{end}" for end in (".json", ".result.json"))
+    file.write_text(json.dumps(scenario))
+    result.unlink(missing_ok=True)
+    serials = ",".join(lab.serials)
+    only = [word for layout in layouts for word in ("--layout", layout)]
+    return ["replay", str(file), "--bind", f"data={serials}", "--erase", serials, *only, *hosts, "-o", str(result)]

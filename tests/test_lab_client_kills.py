@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lab_clients import LEFT, assert_untouched, await_nothing_left, clients_of, hosts_of, lab_with_clients
+from lab_clients import LEFT, assert_untouched, await_nothing_left, clients_of, hosts_of, lab_with_clients, replay_words
 from lab_kills import in_thirds, killed_at
 from lab_runs import raidtui, start, start_and_await
 from raidtui.lab.control import Lab
@@ -35,11 +34,7 @@ def lab() -> Iterator[Lab]:
 
 
 def words(lab: Lab, folder: Path) -> list[str]:
-    (folder / "kills.json").write_text(json.dumps(SCENARIO))
-    serials = ",".join(lab.serials)
-    (folder / "kills.result.json").unlink(missing_ok=True)
-    return ["replay", str(folder / "kills.json"), "--quick", "--bind", f"data={serials}", "--erase", serials,
-            "--host", "clients=root@c1,root@c2", "-o", str(folder / "kills.result.json")]  # fmt: skip
+    return [*replay_words(lab, folder, SCENARIO), "--quick"]
 
 
 def assert_all_clean(lab: Lab) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from lab_clients import assert_untouched, await_nothing_left, clients_of, hosts_of, lab_with_clients
+from lab_clients import HOSTS, assert_untouched, await_nothing_left, clients_of, hosts_of, lab_with_clients, replay_words
 from lab_runs import raidtui, start_and_await
 from raidtui.base.proc import Finished
 from raidtui.lab.control import Lab
@@ -50,12 +50,8 @@ def lab() -> Iterator[Lab]:
 
 
 def words(lab: Lab, folder: Path, *layouts: str) -> list[str]:
-    (folder / "fabrics.json").write_text(json.dumps(SCENARIO))
-    serials = ",".join(lab.serials)
-    only = [word for layout in layouts for word in ("--layout", layout)]
-    hosts = ["--host", "clients=root@c1,root@c2"] if {"rdma", "tcp", "iser"} & set(layouts) else []
-    return ["replay", str(folder / "fabrics.json"), "--bind", f"data={serials}", "--erase", serials, *only, *hosts,
-            "-o", str(folder / "fabrics.result.json")]  # fmt: skip
+    hosts = HOSTS if {"rdma", "tcp", "iser"} & set(layouts) else ()
+    return replay_words(lab, folder, SCENARIO, *layouts, hosts=hosts)
 
 
 def places_of(host: Lab, keys: list[str]) -> str:
@@ -76,7 +72,7 @@ class Seen(NamedTuple):
     listeners: list[str]
     """Addresses that listen by RDMA."""
     sessions: list[str]
-    """What open-iscsi of each client lists."""
+    """Sessions of each client, as `iscsiadm -m session` lists them."""
     wrong_key: Finished
     """A connection of the first client by its right name with another key."""
     keys: list[str]

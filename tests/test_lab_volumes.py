@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lab_clients import assert_untouched, await_nothing_left, hosts_of, lab_with_clients
+from lab_clients import assert_untouched, await_nothing_left, hosts_of, lab_with_clients, replay_words
 from lab_runs import raidtui, start_and_await
 from raidtui.lab.control import Lab
 
@@ -38,11 +38,7 @@ def lab() -> Iterator[Lab]:
 
 
 def words(lab: Lab, folder: Path, *layouts: str) -> list[str]:
-    (folder / "volumes.json").write_text(json.dumps(SCENARIO))
-    serials = ",".join(lab.serials)
-    only = [word for layout in layouts for word in ("--layout", layout)]
-    return ["replay", str(folder / "volumes.json"), "--bind", f"data={serials}", "--erase", serials, *only,
-            "--host", "clients=root@c1,root@c2", "-o", str(folder / "volumes.result.json")]  # fmt: skip
+    return replay_words(lab, folder, SCENARIO, *layouts)
 
 
 @pytest.mark.parametrize(("layout", "action", "identity", "look"), [

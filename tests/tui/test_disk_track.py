@@ -1,4 +1,4 @@
-"""What the disks do while nothing is measured, as lines of the charts; marks and legends of a chart."""
+"""Charts of disk throughput during build and sync; marks of cells and legends of a chart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent to the terminal, and in which order keys are taken."""
+"""Bytes sent to the terminal for a change of the screen, and the order in which keys are handled."""
 
 from __future__ import annotations
 

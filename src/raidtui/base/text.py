@@ -41,6 +41,16 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def letters_of(number: int) -> str:
+    """Count in letters, as the kernel names disks and workbooks name columns: `a` is 0, `z` is 25, `aa` is 26."""
+    letters = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        letters = chr(ord("a") + rest) + letters
+    return letters
+
+
 def named(names: Sequence[str], most: int) -> str:
     """Return `a, b, c`; beyond `most` of them `a, b and 4 more`."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, get_args
 
-from raidtui.base.text import clean
+from raidtui.base.text import clean, letters_of
 from raidtui.model.disk import Disk
 from raidtui.model.problem import Refusal, fail
 from raidtui.model.protocol import DiskList
@@ -105,23 +105,13 @@ def imaginary_disks(groups: Sequence[DiskGroup]) -> tuple[tuple[Disk, ...], ...]
 
 def _disk(group: DiskGroup, number: int) -> Disk:
     serial = f"{group.kind.upper()}-{group.size.text}-{number + 1:02d}"
-    name = f"nvme{number}n1" if group.kind == "nvme" else f"{'sd' if group.kind == 'hdd' else 'sds'}{_letters(number)}"
+    name = f"nvme{number}n1" if group.kind == "nvme" else f"{'sd' if group.kind == 'hdd' else 'sds'}{letters_of(number)}"
     return Disk(
         id=serial, name=name, size_bytes=-(-group.size.bytes // 4096) * 4096, serial=serial, wwid=f"imaginary.{serial}",
         model=f"imaginary {group.size.text} {group.kind}", transport="nvme" if group.kind == "nvme" else "sata",
         rotational=group.kind == "hdd", logical_sector_bytes=4096 if group.native else 512, physical_sector_bytes=4096,
         discard=group.kind != "hdd",
     )  # fmt: skip
-
-
-def _letters(number: int) -> str:
-    """Return the letters of the kernel's disk names: a, …, z, aa, …"""
-    letters = ""
-    number += 1
-    while number:
-        number, rest = divmod(number - 1, 26)
-        letters = chr(97 + rest) + letters
-    return letters
 
 
 def recording_of(text: str, disks: Sequence[Sequence[Disk]]) -> DiskList:

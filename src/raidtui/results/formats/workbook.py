@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from raidtui.base.text import clean, plural
+from raidtui.base.text import clean, letters_of, plural
 from raidtui.model.problem import fail
 from raidtui.results.charts.drawing import NO_CHARTS, STYLE
 from raidtui.results.comparison import Comparison, Entry, Row
@@ -209,12 +209,7 @@ class Overview:
 
 def _name(column: int) -> str:
     """`A` of 0, `AB` of 27."""
-    name = ""
-    column += 1
-    while column:
-        column, letter = divmod(column - 1, 26)
-        name = chr(65 + letter) + name
-    return name
+    return letters_of(column).upper()
 
 
 def write_confounders(sheet: Worksheet, comparison: Comparison, head: CellFormat) -> None:
