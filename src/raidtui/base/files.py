@@ -6,6 +6,7 @@ import fcntl
 import os
 import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -88,3 +89,13 @@ def read_int(path: str | Path) -> int | None:
         return int(text) if text else None
     except ValueError:
         return None
+
+
+def newest_first(folder: Path, pattern: str) -> list[tuple[float, Path]]:
+    """Return the files that match and when they were last changed, the newest first; those gone meanwhile are left out."""
+    found = []
+    with suppress(OSError):
+        for path in folder.glob(pattern):
+            with suppress(OSError):
+                found.append((path.stat().st_mtime, path))
+    return sorted(found, reverse=True)

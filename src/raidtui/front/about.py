@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from raidtui.base.files import lock_file, private_folder, write_atomic
+from raidtui.base.files import lock_file, newest_first, private_folder, write_atomic
 from raidtui.base.paths import state_folder
 from raidtui.base.text import clean
 from raidtui.front.files import results_folder
@@ -120,11 +120,7 @@ def bring_back(name: str) -> Path:
 
 def deleted() -> list[Path]:
     """Return the deleted results, the latest deleted first."""
-    found = []
-    for path in _deleted_folder().glob("*.json"):
-        with suppress(OSError):
-            found.append((path.stat().st_mtime, path))
-    return [path for _, path in sorted(found, reverse=True)]
+    return [path for _, path in newest_first(_deleted_folder(), "*.json")]
 
 
 def _check_kept(path: Path) -> None:

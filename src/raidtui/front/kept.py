@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from raidtui.base.files import lock_file, private_folder, write_atomic
+from raidtui.base.files import lock_file, newest_first, private_folder, write_atomic
 from raidtui.base.paths import state_folder
 from raidtui.model.jsonio import MAX_SCENARIO_BYTES, read_json
 from raidtui.model.problem import ProblemError
@@ -128,12 +128,7 @@ def _drafts_folder() -> Path:
 
 
 def _read_all(folder: Path) -> Iterator[Kept]:
-    found = []
-    with suppress(OSError):
-        for path in folder.glob("*.json"):
-            with suppress(OSError):  # a file that is gone by now
-                found.append((path.stat().st_mtime, path))
-    for mtime, path in sorted(found, reverse=True):
+    for mtime, path in newest_first(folder, "*.json"):
         with suppress(OSError):
             if (scenario := read_kept(path.read_bytes())) is not None:
                 yield Kept(path, datetime.fromtimestamp(mtime).strftime("%Y-%m-%d %H:%M"), scenario)
