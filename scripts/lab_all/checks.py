@@ -64,7 +64,7 @@ def _was_done(command: list[str], end: dict[str, Any]) -> bool:
     Calls of libraries are among the commands (`lzc_destroy POOL/vol`); the fact `same_as` has commands that do the same.
     """
     executed, facts = end.get("commands", []), end.get("facts", {})
-    if command in executed:
+    if _without_paths(command) in map(_without_paths, executed):
         return True
     same = facts.get("same_as", [])
     alike = [same] if same and isinstance(same[0], str) else same
@@ -77,5 +77,5 @@ def _was_done(command: list[str], end: dict[str, Any]) -> bool:
 
 
 def _without_paths(command: list[str]) -> list[str]:
-    """A plan names a device by its link, and a library's call by its node."""
-    return [word for word in command if not word.startswith("/dev/")]
+    """A plan names a device by its link, a library's call by its node, and a workload by the descriptor that raidtui opened."""
+    return [word for word in command if not word.rpartition("=")[2].startswith(("/dev/", "/proc/self/fd/"))]
