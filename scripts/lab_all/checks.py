@@ -7,6 +7,8 @@ from typing import Any
 _ENDS = ("step-done", "step-failed")
 _CALLS = {"zfs": "lzc_", "cryptsetup": "bd_crypto_"}
 """Calls of a library by the program that does the same, where a step has no `same_as`."""
+_DEVICES = ("/dev/", "/proc/self/fd/", "/run/raidtui/mnt/")
+"""A plan names a device or the folder of its files; a workload gets the descriptor that raidtui opened."""
 _ERASES = ("blkdiscard", "sgdisk", "wipefs")
 """Programs for what raidtui erases itself; the fact `erased` names where."""
 Found = tuple[dict[str, bool], list[str]]
@@ -78,4 +80,4 @@ def _was_done(command: list[str], end: dict[str, Any]) -> bool:
 
 def _without_paths(command: list[str]) -> list[str]:
     """A plan names a device by its link, a library's call by its node, and a workload by the descriptor that raidtui opened."""
-    return [word for word in command if not word.rpartition("=")[2].startswith(("/dev/", "/proc/self/fd/"))]
+    return [word for word in command if not word.rpartition("=")[2].startswith(_DEVICES)]
