@@ -19,8 +19,9 @@ from raidtui.model.statistics.samples import geometric_mean, noise_floor, odd_on
 from raidtui.results.accounting import accounts
 from raidtui.results.comparison import NOT_TOLD, TOLD, Comparison, Entry, Noted, Pair, Row, Source
 from raidtui.results.extract import Extract, Point, extract
+from raidtui.results.metrics import Metric, units_in
 from raidtui.results.notes import Confounder, Differences, Side, given_options, notes_on
-from raidtui.results.rates import Unit, again_label, merged_latency, rate_of, rate_text, units_of
+from raidtui.results.rates import Unit, again_label, merged_latency, number_of, rate_of, rate_text, rates_of, units_of
 from raidtui.results.same_name import redefined_layouts, redefined_workloads
 from raidtui.results.sweeps import sweeps_of
 from raidtui.results.verdicts import verdicts_of
@@ -39,15 +40,16 @@ class _Draft:
         self.points = {name: own for name, of in points.items() if (own := [one for one in of if not one.again])}
         self.again = {name: second for name, of in points.items() if (second := [one for one in of if one.again])}
         self.values: dict[str, list[float]] = {}
-        """Rates of valid cells, by workload; only where there are any."""
+        """Numbers of valid cells, by workload; only where there are any."""
         self.typical: dict[str, float] = {}
 
     def count(self, units: Mapping[str, Unit]) -> None:
         """Find the values, once units are known."""
         for name, points in self.points.items():
-            if values := _values(points, units[name]):
+            if values := rates_of(points, units[name]):
                 self.values[name] = values
-                self.typical[name] = typical(values)
+                if (number := number_of(points, units[name])) is not None:
+                    self.typical[name] = number
 
 
 def compare(result: Result | Extract, baseline: str = "") -> Comparison:
@@ -56,24 +58,24 @@ def compare(result: Result | Extract, baseline: str = "") -> Comparison:
 
 
 def compare_many(
-    results: Sequence[Result | Extract], baseline: str = "", meant: frozenset[str] = frozenset()
+    results: Sequence[Result | Extract], baseline: str = "", meant: frozenset[str] = frozenset(), metric: Metric = "rate"
 ) -> Comparison:
     """The cells of several results as one table. A layout that several have is told apart by the result's number.
 
     Workloads of one name are one column only where they are the same workload, run the same way. `meant` names facts that
-    were meant to differ.
+    were meant to differ. `metric` is the number that is compared: shares, verdicts and pairs are of it.
     """
     extracts = [extract(one) if isinstance(one, Result) else one for one in results]
     with uncollected(len(extracts) > _MANY):
-        return _compared(extracts, baseline, meant)
+        return _compared(extracts, baseline, meant, metric)
 
 
-def _compared(extracts: Sequence[Extract], baseline: str, meant: frozenset[str]) -> Comparison:
+def _compared(extracts: Sequence[Extract], baseline: str, meant: frozenset[str], metric: Metric) -> Comparison:
     layouts, loads = _layout_names(extracts), _workload_names(extracts)
     drafts = [draft for number, one in enumerate(extracts, 1)
               for draft in _drafts(number, one, layouts[number - 1], loads[number - 1])]  # fmt: skip
     workloads = tuple(dict.fromkeys(name for names in loads for name in names.values()))
-    units = units_of((draft.points for draft in drafts), workloads)
+    units = units_in(metric, units_of((draft.points for draft in drafts), workloads))
     table = _Table(extracts, drafts, workloads, units, baseline, meant)
     pairs, floors = table.noise()
     rows, places = tuple(table.rows(pairs, floors)), {name: place for place, name in enumerate(workloads)}
@@ -109,8 +111,8 @@ class _Table:
         floors = {}
         for name, unit in self._units.items():
             both = [(a.typical[name], b.typical[name]) for a, b in pairs if name in a.typical and name in b.typical]
-            both += [(one.typical[name], typical(second)) for one in twice
-                     if name in one.typical and (second := _values(one.again.get(name, ()), unit))]  # fmt: skip
+            both += [(one.typical[name], second) for one in twice if name in one.typical
+                     and (second := number_of(one.again.get(name, ()), unit)) is not None]  # fmt: skip
             floors[name] = noise_floor(both)
         labels = [(one.label, again_label(one.label)) for one in twice] + [(a.label, b.label) for a, b in pairs]
         return labels, floors
@@ -151,7 +153,7 @@ class _Table:
     def _told_from_itself(self) -> Iterator[str]:
         """Find differences between the two builds of one layout: their cause is part of every other difference, too."""
         asked = [(one, name, second) for one in self._drafts for name, points in one.again.items()
-                 if name in one.values and (second := _values(points, self._units[name]))]  # fmt: skip
+                 if name in one.values and (second := rates_of(points, self._units[name]))]  # fmt: skip
         judged = judge([(one.values[name], second) for one, name, second in asked])
         for (one, name, _), found in zip(asked, judged, strict=True):
             if found.verdict == TOLD:
@@ -204,9 +206,9 @@ class _Table:
         values = [tuple(side[both].values.get(name, []) if both in side else [] for side in sides) for both, name in keys]
         judged = judge([(old, new) for old, new in values if old and new])
         found = iter(judged)
-        for ((layout, part), name), (old, new) in zip(keys, values, strict=True):
-            told = next(found) if old and new else None
-            before, after = typical(old) if old else None, typical(new) if new else None
+        for (both, name), (old, new) in zip(keys, values, strict=True):
+            told, (layout, part) = next(found) if old and new else None, both
+            before, after = (side[both].typical.get(name) if both in side else None for side in sides)
             label = f"{layout} {part}" if part else layout
             labels = tuple(side[layout, part].label if (layout, part) in side else "" for side in sides)
             pair = Pair(label, name, self._units[name], before, after, len(old), len(new), labels=(labels[0], labels[1]))
@@ -217,6 +219,7 @@ class _Table:
                 continue
             ratio, floor = after / before, floors.get(name)
             inside = floor is not None and ratio > 0 and abs(log(ratio)) <= log1p(floor)
+            told = _agreeing(told, ratio)
             verdict = NOT_TOLD if told.verdict == TOLD and inside else told.verdict
             here, there = (self._side(side[layout, part]) for side in reversed(sides))
             yield msgspec.structs.replace(
@@ -291,7 +294,9 @@ def _entry(draft: _Draft, name: str, base: float | None, judged: Judged | None) 
     valid = [point for point in points if point.valid]
     low, high = interval(values) or (None, None)
     share = middle / base if middle is not None and base else None
-    word, share_low, share_high, rank_p, p = judged if judged is not None and share is not None else _NOT_JUDGED
+    word, share_low, share_high, rank_p, p = (
+        _NOT_JUDGED if judged is None or share is None else _agreeing(judged, share)
+    )  # fmt: skip
     return Entry(
         median(values) if values else None, min(values, default=None), max(values, default=None), share,
         len(valid), len(points),
@@ -301,6 +306,17 @@ def _entry(draft: _Draft, name: str, base: float | None, judged: Judged | None) 
 
 
 _NOT_JUDGED = ("", None, None, None, None)
+
+
+def _agreeing(judged: Judged, ratio: float) -> Judged:
+    """Return the judgement without an interval that the shown ratio is not in, or a verdict that it contradicts.
+
+    Rounds are judged by their own numbers, but a percentile that is shown is that of all rounds together.
+    """
+    if judged.low is None or judged.high is None or judged.low <= ratio <= judged.high:
+        return judged
+    against = judged.verdict == TOLD and (ratio > 1) != (judged.low > 1)
+    return judged._replace(low=None, high=None, verdict=NOT_TOLD if against else judged.verdict)
 
 
 def _above(entry: Entry, floor: float) -> Entry:
@@ -324,10 +340,6 @@ def _marks(valid: Sequence[Point]) -> tuple[Noted, ...]:
             found.setdefault(mark.code, []).append(mark)
     marks = [Noted(code, its[0].sentence, its[0].weight, len(its)) for code, its in found.items()]
     return tuple(sorted(marks, key=lambda mark: (mark.weight, mark.code)))
-
-
-def _values(points: Sequence[Point], unit: Unit) -> list[float]:
-    return [value for point in points if point.valid and (value := rate_of(point, unit)) is not None]
 
 
 def _layout_names(extracts: Sequence[Extract]) -> list[dict[str, str]]:

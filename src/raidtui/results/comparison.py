@@ -11,7 +11,7 @@ from raidtui.model.measure import Latency
 from raidtui.results.accounting import Account
 from raidtui.results.extract import Point
 from raidtui.results.notes import Confounder
-from raidtui.results.rates import Unit
+from raidtui.results.rates import LESS_IS_BETTER, Unit
 
 TOLD: Final = "different"
 NOT_TOLD: Final = "not told apart"
@@ -131,9 +131,14 @@ class Pair(msgspec.Struct, frozen=True):
     @property
     def way(self) -> Literal["better", "worse", ""]:
         """`better` or `worse` where new is told apart from old; else empty."""
-        if self.verdict != TOLD or not self.change:
+        if self.verdict != TOLD or not self.gain:
             return ""
-        return "better" if self.change > 0 else "worse"
+        return "better" if self.gain > 0 else "worse"
+
+    @property
+    def gain(self) -> float | None:
+        """The change; with the other sign where less is better. None without a change."""
+        return -self.change if self.change is not None and self.unit in LESS_IS_BETTER else self.change
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -141,13 +146,13 @@ class Verdict(msgspec.Struct, frozen=True):
 
     workload: str
     best: tuple[str, ...] = ()
-    """Label of the layout with the highest number, then of those not told apart from it; empty without a number."""
+    """Label of the layout with the best number, then of those not told apart from it; empty without a number."""
     sure: Literal["told apart", "not told apart", "too few rounds", "alone", ""] = ""
     """`told apart`: from all others; `alone`: no other layout has a number; empty without a number."""
     second: str = ""
-    """Label of the layout with the second highest number."""
+    """Label of the layout with the second best number."""
     ahead: float | None = None
-    """Best ÷ second - 1: 0.12 is 12 % above it."""
+    """Best ÷ second - 1: 0.12 is 12 % above it, -0.12 is 12 % below it."""
     low: float | None = None
     """95 % confidence interval of `ahead`; None for fewer than two rounds."""
     high: float | None = None
@@ -165,6 +170,11 @@ class Verdict(msgspec.Struct, frozen=True):
     """Labels that were not built, or not measured under this workload, though other layouts of their result were."""
     confounders: tuple[str, ...] = ()
     """Facts in which the best differs from another layout without intention; `date` for days of measuring."""
+
+    @property
+    def extreme(self) -> Literal["highest", "lowest"]:
+        """`lowest` where less is better."""
+        return "lowest" if self.ahead is not None and self.ahead < 0 else "highest"
 
 
 class SweepPoint(msgspec.Struct, frozen=True, gc=False):

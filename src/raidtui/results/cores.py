@@ -9,7 +9,7 @@ from typing import Final
 from raidtui.base.text import clean
 from raidtui.model.host import STORAGE, HostCores
 from raidtui.results.comparison import Comparison, Entry
-from raidtui.results.rates import NOTHING, Unit, rate_text
+from raidtui.results.rates import NOTHING, Unit, number_of, per_core, rate_text
 
 TITLE: Final = "CPU cores of storage"
 HEADS: Final = ("layout", "workload", "cores", "for each core")
@@ -30,8 +30,7 @@ ALL_HOSTS: Final = "all hosts"
 
 def cores_of(entry: Entry) -> float | None:
     """Return the mean number of cores over the valid rounds; None if none of them knows it."""
-    known = [point.storage_cores for point in entry.points if point.valid and point.storage_cores is not None]
-    return fmean(known) if known else None
+    return number_of(entry.points, "cores")
 
 
 def core_lines(comparison: Comparison) -> Iterator[tuple[str, ...]]:
@@ -43,10 +42,9 @@ def core_lines(comparison: Comparison) -> Iterator[tuple[str, ...]]:
 
 
 def _per_core(rate: float | None, cores: float, unit: Unit) -> str:
-    """Return the rate of one core; a dash where it cannot be told: the kernel counts hundredths of a second."""
-    if rate is None or unit == "%" or cores < 0.01:
-        return NOTHING
-    return f"{rate_text(rate / cores, unit)} {unit}"
+    """Return the rate of one core; a dash where it cannot be told."""
+    each = per_core(rate, cores) if unit != "%" else None
+    return NOTHING if each is None else f"{rate_text(each, unit)} {unit}"
 
 
 def host_lines(comparison: Comparison) -> Iterator[tuple[str, ...]]:

@@ -38,7 +38,7 @@ def ordered(pairs: Sequence[Pair]) -> list[Pair]:
 
     def key(pair: Pair) -> tuple[int, float]:
         place = 2 if pair.change is None else 0 if pair.way else 1
-        return place, -(pair.change if pair.change is not None else inf)
+        return place, -(pair.gain if pair.gain is not None else inf)
 
     return sorted(pairs, key=key)
 
@@ -211,6 +211,6 @@ def failing(pairs: Sequence[Pair], share: float) -> list[str]:
     for pair in pairs:
         if pair.change is None and pair.old is not None:
             found.append(f"{pair.layout} under {pair.workload} lost its number: {pair.why}")
-        elif pair.change is not None and pair.way == "worse" and pair.change < -share:
+        elif pair.change is not None and pair.way == "worse" and abs(pair.change) > share:
             found.append(f"{pair.layout} under {pair.workload} is worse: {change_text(pair.change)}")
     return found

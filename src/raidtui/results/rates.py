@@ -6,16 +6,28 @@ MB is 10⁶ bytes. Texts are the same in every locale. Percentiles come from mer
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
 from types import MappingProxyType
 from typing import Any, Literal
 
 from raidtui.model.measure import DIRECTIONS, Direction, Latency, Part, Summary, in_bulk, pooled_latency
 from raidtui.model.result import Cell, Steady, Tracked
-from raidtui.model.statistics.samples import merged
+from raidtui.model.statistics.samples import merged, percentiles, typical
 from raidtui.results.extract import Point
 
-Unit = Literal["IOPS", "MB/s", "%"]
-"""`%` where a table has nothing but percentages of one of its layouts."""
+Unit = Literal[
+    "IOPS", "MB/s", "%", "p50", "p90", "p95", "p99", "p99.9", "cores", "IOPS/core", "MB/s/core", "W.amp"
+]  # fmt: skip
+"""`%` where a table has nothing but percentages of one of its layouts. Comparisons by another metric have the others:
+`p50` to `p99.9` are latencies, `cores` those that storage took, `W.amp` is what members were written for each byte."""
+SHARES: Mapping[Unit, float] = MappingProxyType({"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999})
+"""Units of latencies, with the share of operations that took no longer."""
+LESS_IS_BETTER: frozenset[Unit] = frozenset((*SHARES, "cores", "W.amp"))
+_OF_CORE: Mapping[Unit, Unit] = MappingProxyType({"IOPS/core": "IOPS", "MB/s/core": "MB/s"})
+_LEAST_CORES = 0.01
+"""Cores below which no rate for each core is told: the kernel counts hundredths of a second."""
+_KEPT_SHARES = MappingProxyType({0.5: "p50_us", 0.99: "p99_us", 0.999: "p999_us"})
+"""Percentiles that are known without a histogram."""
 SCALE: Mapping[Unit, float] = MappingProxyType({"IOPS": 1.0, "MB/s": 1e-6, "%": 1.0})
 """Factors from stored units (operations, bytes per second, percent) to printed ones."""
 NOTHING = "–"
@@ -34,12 +46,16 @@ def mb_s_text(bytes_per_s: float) -> str:
 
 
 def rate_text(value: float | None, unit: Unit) -> str:
-    """A rate without its unit; `value` is operations or bytes per second, or percent."""
+    """A number without its unit (a latency has one); `value` is operations or bytes per second, percent, or µs."""
     if value is None:
         return NOTHING
     if unit == "%":
         return f"{value:.1f}".removesuffix(".0")
-    return iops_text(value) if unit == "IOPS" else mb_s_text(value)
+    if unit in SHARES:
+        return latency_text(value)
+    if unit in ("cores", "W.amp"):
+        return f"{value:.2f}" if unit == "cores" else ratio_text(value)
+    return iops_text(value) if unit in ("IOPS", "IOPS/core") else mb_s_text(value)
 
 
 def latency_text(us: float | None) -> str:
@@ -92,8 +108,58 @@ def rate(cell: Cell, unit: Unit) -> float | None:
 
 
 def rate_of(point: Point, unit: Unit) -> float | None:
-    """Return the rate of a point in this unit."""
+    """Return the number of a point in this unit."""
+    if unit in SHARES:
+        return latency_at([point], SHARES[unit])
+    if unit in _OF_CORE:
+        return per_core(rate_of(point, _OF_CORE[unit]), point.storage_cores)
+    if unit in ("cores", "W.amp"):
+        return point.storage_cores if unit == "cores" else point.write_amplification
     return point.iops if unit == "IOPS" else point.bytes_per_s if unit == "MB/s" else point.percent
+
+
+def rates_of(points: Iterable[Point], unit: Unit) -> list[float]:
+    """Return the numbers of the valid points that have one in this unit."""
+    return [value for point in points if point.valid and (value := rate_of(point, unit)) is not None]
+
+
+def number_of(points: Sequence[Point], unit: Unit) -> float | None:
+    """Return the one number of several rounds; None without a valid one that has it.
+
+    Rates and amplifications are those of the typical round, cores a mean, latencies of the merged histograms: they are
+    None where a round has no histogram.
+    """
+    values = rates_of(points, unit)
+    if not values:
+        return None
+    if unit in SHARES:
+        return latency_at([point for point in points if point.valid], SHARES[unit])
+    if unit == "cores":
+        return fmean(values)
+    if unit in _OF_CORE:
+        return per_core(number_of(points, _OF_CORE[unit]), number_of(points, "cores"))
+    return typical(values)
+
+
+def per_core(rate: float | None, cores: float | None) -> float | None:
+    """Return the rate of one core; None where it cannot be told."""
+    return None if rate is None or cores is None or cores < _LEAST_CORES else rate / cores
+
+
+def latency_at(points: Sequence[Point], share: float) -> float | None:
+    """Return the latency in µs within which this share of operations ended, in the slowest direction, syncs included.
+
+    None where no direction has it.
+    """
+    found: list[float] = []
+    for name, latency in merged_latency(points).items():
+        kept = _KEPT_SHARES.get(share)
+        us = getattr(latency, kept) if kept else None
+        if not kept and (ns := percentiles(histogram([one for one in points if name in one.latency], name), (share,))[0]):
+            us = min(ns / 1000, latency.max_us or ns / 1000)
+        if us is not None:
+            found.append(us)
+    return max(found, default=None)
 
 
 def units_of(rows: Iterable[Mapping[str, Sequence[Point]]], workloads: Sequence[str]) -> tuple[Unit, ...]:

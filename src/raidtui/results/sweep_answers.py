@@ -55,7 +55,7 @@ def sweep_words(verdicts: Sequence[tuple[Place, Verdict]]) -> str:
         groups.setdefault((one.best[0], one.sure), []).append(number)
     said = []
     for (label, sure), numbers in sorted(groups.items(), key=lambda group: (group[0][1] != "told apart", group[1])):
-        verb = "is best" if sure == "told apart" else "has the highest number"
+        verb = "is best" if sure == "told apart" else f"has the {ordered[numbers[0]][1].extreme} number"
         said.append(f"{label} {verb} {_where(ordered, numbers)}{_ahead([ordered[number][1] for number in numbers])}"
                     f"{', not told apart' if sure == 'not told apart' else ''}")  # fmt: skip
     return f"sweep {first.sweep} by {first.by}: {'; '.join(said)}"
@@ -76,9 +76,9 @@ def _where(ordered: Sequence[tuple[Place, Verdict]], numbers: Sequence[int]) -> 
 
 def _ahead(verdicts: Sequence[Verdict]) -> str:
     """` (9.1 to 40 % above the next)`; nothing where it is not known."""
-    known = sorted(one.ahead for one in verdicts if one.ahead is not None)
+    known = sorted(abs(one.ahead) for one in verdicts if one.ahead is not None)
     if not known:
         return ""
     low, high = percent_text(known[0]), percent_text(known[-1])
     shown = high if low == high else f"{low.removesuffix(' %')} to {high}"
-    return f" ({shown} above the next)"
+    return f" ({shown} {'below' if verdicts[0].extreme == 'lowest' else 'above'} the next)"

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from raidtui.base.text import named, plural
 from raidtui.model.statistics.judge import Judged, judge
 from raidtui.results.comparison import NOT_TOLD, TOLD, TOO_FEW, Comparison, Entry, Row, Verdict
-from raidtui.results.rates import Unit, percent_text, rate_of
+from raidtui.results.rates import LESS_IS_BETTER, Unit, percent_text, rates_of
 from raidtui.results.sweep_answers import Place, places_of, sweep_words
 
 MOST_WORKLOADS: Final = 6
@@ -20,7 +20,7 @@ _MOST_NAMES = 6
 
 
 class _Ranked(NamedTuple):
-    """The layouts of one workload that have a number, the highest first, and their rounds."""
+    """The layouts of one workload that have a number, the best first, and their rounds."""
 
     column: int
     rows: Sequence[tuple[Row, float]]
@@ -41,13 +41,12 @@ def verdicts_of(comparison: Comparison) -> tuple[Verdict, ...]:
 
 def _ranked(rows: Sequence[Row], index: int, unit: Unit) -> _Ranked:
     known = [(row, entry.typical) for row in rows if (entry := row.entries[index]) and entry.typical is not None]
-    known.sort(key=lambda one: -one[1])
+    known.sort(key=lambda one: one[1] if unit in LESS_IS_BETTER else -one[1])
     return _Ranked(index, known, {row.label: _rounds(row.entries[index], unit) for row, _ in known})
 
 
 def _rounds(entry: Entry | None, unit: Unit) -> list[float]:
-    points = entry.points if entry is not None else ()
-    return [rate for point in points if point.valid and (rate := rate_of(point, unit)) is not None]
+    return rates_of(entry.points, unit) if entry is not None else []
 
 
 def _verdict(comparison: Comparison, rows: Sequence[Row], ranked: _Ranked, judged: Sequence[Judged]) -> Verdict:
@@ -84,7 +83,7 @@ def _verdict(comparison: Comparison, rows: Sequence[Row], ranked: _Ranked, judge
 def _inside_floor(comparison: Comparison, index: int, highest: float, rate: float) -> bool:
     """Return True if two numbers are no further apart than two measurements of one layout were."""
     floor = comparison.noise_floors[index]
-    return floor is not None and rate > 0 and log(highest / rate) <= log1p(floor)
+    return floor is not None and rate > 0 and highest > 0 and abs(log(highest / rate)) <= log1p(floor)
 
 
 def _confounders(comparison: Comparison, best: Row, others: Sequence[Row]) -> tuple[str, ...]:
@@ -155,15 +154,17 @@ def _words(one: Verdict) -> str:
     beaten = f"; {top} is told apart from {plural(len(one.beaten), 'other')}" if one.beaten else ""
     if one.sure == "not told apart":
         return f"{named(one.best, _MOST_NAMES)} cannot be told apart for {one.workload}: {top} is {ahead}{beaten}"
-    return f"{top} has the highest number for {one.workload}: {ahead}{beaten}"
+    return f"{top} has the {one.extreme} number for {one.workload}: {ahead}{beaten}"
 
 
 def _ahead(one: Verdict) -> str:
     if one.ahead is None:
         return f"{one.second} has 0"
     known = one.low is not None and one.high is not None and one.second not in one.unjudged
-    inside = f" ({_number(one.low)} to {_number(one.high)} %)" if known else ""
-    return f"{percent_text(one.ahead)} above {one.second}{inside}"
+    sign, where = (-1, "below") if one.extreme == "lowest" else (1, "above")
+    low, high = sorted((sign * (one.low or 0.0), sign * (one.high or 0.0)))
+    inside = f" ({_number(low)} to {_number(high)} %)" if known else ""
+    return f"{percent_text(sign * one.ahead)} {where} {one.second}{inside}"
 
 
 def _number(share: float | None) -> str:

@@ -61,7 +61,7 @@ class Seconds(NamedTuple):
     points: Points
 
 
-def _seconds_of(label: str, entry: Entry, unit: Unit) -> Iterator[tuple[str, list[Seconds]]]:
+def seconds_of(label: str, entry: Entry, unit: Unit) -> Iterator[tuple[str, list[Seconds]]]:
     """Yield the rounds of a layout that have samples."""
     rounds: list[Seconds] = []
     for point in entry.points:
@@ -106,7 +106,7 @@ def _rate_words(shown: float, unit: Unit) -> str:
     return f"{rate_text(shown / SCALE[unit], unit)} {unit}"
 
 
-seconds_panels = partial(_by_workload, per="second", lines_of=_seconds_of, draw=_draw_seconds)
+seconds_panels = partial(_by_workload, per="second", lines_of=seconds_of, draw=_draw_seconds)
 LINES = Chart("lines", "Second by second", seconds_panels, detail=True)
 
 Passes = tuple[list[float], tuple[int, int]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from raidtui.base.text import clean, plural
@@ -24,14 +23,11 @@ from raidtui.results.charts.drawing import (
 )
 from raidtui.results.comparison import Comparison, Row
 from raidtui.results.extract import Point
+from raidtui.results.percentiles import TICKS, Curve, curve_of, time_at
 from raidtui.results.rates import histogram, iops_text, latency_text, mb_s_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_TICKS = {0.5: "p50", 0.1: "p90", 0.01: "p99", 0.001: "p99.9", 0.0001: "p99.99"}
-Curve = list[tuple[float, float]]
-"""Share of operations that took longer, and how long in µs."""
 
 
 def _latency_panels(comparison: Comparison) -> list[Panel]:
@@ -45,7 +41,7 @@ def _latency_panels(comparison: Comparison) -> list[Panel]:
                 points = [one for one in entry.points if one.valid and direction in one.latency]
                 if points and (counts := histogram(points, direction)):
                     about = f"{clean(row.label, 200)}, {clean(name, 200)}, {direction} over {plural(len(points), 'round')}"
-                    curves.append(Line(short(row.label), _curve(counts), places[row.label], about, unit))
+                    curves.append(Line(short(row.label), curve_of(counts), places[row.label], about, unit))
             found += panels_of_lines(f"{short(name, 36)}, latency of {direction}", curves, _draw_percentiles,
                                      f"latency {index}")  # fmt: skip
     return found
@@ -57,28 +53,16 @@ def _draw_percentiles(curves: Sequence[Line[Curve]], axes: Axes, style: Style) -
         axes.step(*zip(*one.data, strict=True), where="post", color=style.colour(one.place), label=one.label,
                   marker=style.mark(one.place), markersize=3, markevery=max(1, len(one.data) // 6),
                   gid=series_id(one.place))  # fmt: skip
-        for share, name in _TICKS.items():
-            if us := _time_at(one.data, share):
+        for share, name in TICKS.items():
+            if us := time_at(one.data, share):
                 tips.append(Tip(share, us, f"{one.about}: {name} {latency_text(us)}", one.place))
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(1, min((line.data[-1][0] for line in curves), default=0.01))
-    axes.set_xticks(list(_TICKS), list(_TICKS.values()))
+    axes.set_xticks(list(TICKS), list(TICKS.values()))
     axes.minorticks_off()
     axes.yaxis.set_major_formatter(lambda value, _: latency_text(value))
     return tips
-
-
-def _time_at(curve: Curve, share: float) -> float | None:
-    """Return the time in µs that this share of operations exceeded; None where there were too few to know it."""
-    return next((us for (_, us), (after, _) in pairwise(curve) if after <= share), None)
-
-
-def _curve(counts: dict[int, int]) -> Curve:
-    bins = sorted(counts)
-    total = sum(counts.values())
-    seen = [0, *accumulate(counts[bin_] for bin_ in bins)]
-    return [((total - before) / total, bin_ / 1000) for before, bin_ in zip(seen, bins, strict=False)]
 
 
 LATENCY = Chart("latency", "Latency by percentile", _latency_panels)

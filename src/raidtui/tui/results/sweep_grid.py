@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from string import ascii_lowercase
 from typing import NamedTuple
 
 from rich.text import Text
@@ -14,9 +13,10 @@ from raidtui.base.text import named, shortened
 from raidtui.results.comparison import Curve, Sweep, SweepPoint
 from raidtui.results.rates import NOTHING, iops_text, latency_text, percent_text
 from raidtui.results.sweep_lines import RULE, knee_words, label_of, load_words
-from raidtui.tui.results.pages import ACCENT, MUTED, Piece, Sheet
+from raidtui.tui.results.pages import MUTED, Piece, Sheet
 from raidtui.tui.widgets.glyphs import bar, glyphs
 from raidtui.tui.widgets.plot import Scale, round_top, short_number
+from raidtui.tui.widgets.signs import colour, ink, letter
 from raidtui.tui.widgets.table_line import Column
 from raidtui.tui.widgets.table_view import Rows
 
@@ -37,8 +37,10 @@ class _Place(NamedTuple):
 class SweepGrid(Rows):
     """The points of every curve of a sweep, in the order of what is in flight, for a table `width` cells wide."""
 
-    def __init__(self, sweep: Sweep, width: int) -> None:
+    def __init__(self, sweep: Sweep, labels: Sequence[str], width: int) -> None:
+        """`labels` are those of all layouts of the comparison, whose letters and colours the curves have."""
         self.sweep = sweep
+        self._layouts = [labels.index(curve.label) for curve in sweep.curves]
         self._places = {f"{number}.{place}": _Place(number, place)
                         for number, curve in enumerate(sweep.curves) for place in range(len(curve.points))}  # fmt: skip
         self.keys = list(self._places)
@@ -68,18 +70,28 @@ class SweepGrid(Rows):
         best = max((one.iops or 0.0 for one in curve.points), default=0.0)
         share = (point.iops or 0.0) / best if best else 0.0
         known, knee = point.iops is not None, place == curve.knee
+        name = Text().append(self.sign(number), ink(self._layouts[number]))
         shown: dict[str, str | Text] = {
-            "layout": f"{_sign(number)} {shortened(label_of(self.sweep, curve), self.columns[0].width - 2)}",
+            "layout": name.append(f" {shortened(label_of(self.sweep, curve), self.columns[0].width - 2)}"),
             "load": load_words(point),
             "flight": str(point.in_flight),
             "iops": iops_text(point.iops) if point.iops is not None else NOTHING,
             "best": percent_text(share) if known else "",
-            "bar": bar(100 * share, max(1, self._bar), "accent") if known else "",
+            "bar": bar(100 * share, max(1, self._bar), ink(self._layouts[number])) if known else "",
             "mean": latency_text(point.mean_us),
             "p99": latency_text(point.p99_us),
             "knee": Text(_KNEE, "good") if knee else "",
         }
         return [shown[column.key] for column in self.columns]
+
+    def sign(self, number: int) -> str:
+        """Return the letter of a curve: that of its layout, or of its own place if a layout has several curves."""
+        alone = len(set(self._layouts)) == len(self._layouts)
+        return letter(self._layouts[number] if alone else number)
+
+    def colour(self, number: int) -> str:
+        """Return the theme's variable of the colour of a curve's layout."""
+        return colour(self._layouts[number])
 
     def chosen(self, key: str | None) -> tuple[int, int]:
         """Return the numbers of the curve and the point of a row; those of the first row if there is no such row."""
@@ -111,23 +123,23 @@ def draw_curves(sheet: Sheet, grid: SweepGrid, key: str | None, height: int) -> 
 
     order = [number for number in range(len(sweep.curves)) if number != mine] + [mine]
     for number in order:
-        curve, style = sweep.curves[number], ACCENT if number == mine else MUTED
+        curve, style = sweep.curves[number], grid.colour(number) if number == mine else MUTED
         points = _timed(curve)
         for first, second in pairwise(points):
             cells |= {cell: (glyphs().dot, style) for cell in _between(at(first), at(second))}
     for number in order:
-        curve, style = sweep.curves[number], f"bold {ACCENT}" if number == mine else "bold"
+        curve, style = sweep.curves[number], f"bold {grid.colour(number)}"
         for point in _timed(curve):
             knee = curve.knee is not None and point is curve.points[curve.knee]
             look = f"{style} reverse" if number == mine and point is curve.points[here] else style
-            cells[at(point)] = (_sign(number).upper() if knee else _sign(number), look)
+            cells[at(point)] = (grid.sign(number).upper() if knee else grid.sign(number), look)
     labels = {0: latency_text(up.at(1.0)), height // 2: latency_text(up.at(1 - height // 2 / (height - 1))),
               height - 1: latency_text(up.at(0.0))}  # fmt: skip
     for line in range(height):
         row = [cells.get((column, line), (" ", "")) for column in range(width)]
         sheet.row((f"{labels.get(line, ''):>{_AXIS}} ", MUTED), (glyphs().vertical, MUTED), *row)
     sheet.row((" " * (_AXIS + 1) + _foot(across, width), MUTED))
-    curves = named([f"{_sign(number)} {label_of(sweep, curve)}" for number, curve in enumerate(sweep.curves)], 8)
+    curves = named([f"{grid.sign(number)} {label_of(sweep, curve)}" for number, curve in enumerate(sweep.curves)], 8)
     sheet.para(f"{curves}; capital: the knee; reversed: the cursor", style=MUTED)
 
 
@@ -149,8 +161,3 @@ def _between(first: tuple[int, int], second: tuple[int, int]) -> Iterator[tuple[
         part = step / steps
         yield (math.floor(first[0] + (second[0] - first[0]) * part + 0.5),
                math.floor(first[1] + (second[1] - first[1]) * part + 0.5))  # fmt: skip
-
-
-def _sign(number: int) -> str:
-    """Return the letter of a curve."""
-    return ascii_lowercase[number % len(ascii_lowercase)]

@@ -215,7 +215,7 @@ class ResultsScreen(Keeping):
             self._list.table.action_choose()
         elif self._list.table.has_focus:
             self.set_class(True, "-opened")
-            (self._compare.table.focus if self.has_class("-comparing") else self._view.take_focus)()
+            (self._compare if self.has_class("-comparing") else self._view).take_focus()
         else:
             self._to_list()
 
@@ -247,13 +247,23 @@ class ResultsScreen(Keeping):
         if entries and (found := await self._read(entries)) is not None:
             self._compare.show(found)
             self._switch("compare-view", opened=True)
-            self._compare.table.focus()
+            self._compare.take_focus()
             if export:
                 self._ask_export()
 
     def action_baseline(self) -> None:
         if label := self._compare.set_baseline():
             self.notify(f"% of {clean(label, 60)}", timeout=2, markup=False)
+
+    def action_metric(self, way: int) -> None:
+        self._compare.step_metric(way)
+
+    def action_charts(self) -> None:
+        self._compare.swap_charts()
+        self.refresh_bindings()
+
+    def action_workload(self, way: int) -> None:
+        self._compare.step_workload(way)
 
     def action_turn(self) -> None:
         self._compare.turn()
@@ -274,7 +284,7 @@ class ResultsScreen(Keeping):
             self._load_many(export=True)
 
     def _ask_export(self) -> None:
-        comparison = self._compare.comparison
+        comparison = self._compare.of_rates
         if comparison is not None:
             name = comparison.sources[0].scenario if len(comparison.sources) == 1 else "comparison"
 
@@ -367,6 +377,12 @@ class ResultsScreen(Keeping):
             return action == "page" or self._view.page in OF_A_CELL
         if action == "pairs":
             return comparing and self._compare.has_pairs and not self._compare.shows_sweep
+        if action == "metric":
+            return comparing and self._compare.has_metrics and not self._compare.shows_sweep
+        if action == "charts":
+            return comparing and not (self._compare.has_class("-beside") or self._compare.shows_sweep)
+        if action == "workload":
+            return comparing and self._compare.has_charts and not self._compare.follows_cursor
         if action == "sweep":
             return comparing and self._compare.has_sweeps
         if action in ("baseline", "turn"):

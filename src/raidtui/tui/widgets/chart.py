@@ -51,6 +51,8 @@ at that moment, and so do the other panes. Escape goes back to the newest.
 
     ALLOW_MAXIMIZE = True
     ALLOW_SELECT = False
+    LEAST_STEP: ClassVar[float] = 1.0
+    """Least distance that a key moves the playhead, in seconds."""
 
     DEFAULT_CSS = """
     Chart {
@@ -164,12 +166,14 @@ at that moment, and so do the other panes. Escape goes back to the newest.
             self.refresh(*dirty)
 
     def _paint(self) -> list[Row]:
-        note = window_text(self.window_s) + (" log" if self.log_scale else "")
-        if self.cursor_s is not None:
-            note = f"at {clock_text(self.cursor_s - self._begin_s)}  {note}"
-        look = self._look._replace(title=self.title, log=self.log_scale, note=note)
+        look = self._look._replace(title=self.title, log=self.log_scale, note=self.note())
         window = self._window()
         return picture(self._series, look, *self.size, window, self._begin_s, self.cursor_s, self._plot, self._marks)
+
+    def note(self) -> str:
+        """Return the place of the playhead, the shown time and the kind of scale."""
+        note = window_text(self.window_s) + (" log" if self.log_scale else "")
+        return note if self.cursor_s is None else f"at {clock_text(self.cursor_s - self._begin_s)}  {note}"
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -211,7 +215,7 @@ at that moment, and so do the other panes. Escape goes back to the newest.
     def action_step(self, steps: int) -> None:
         """Move the playhead by seconds, or by cells of more than a second. Past the newest sample it disappears."""
         start, end = self._window()
-        step = max(1.0, (end - start) / max(1, self.size.width - LABEL_WIDTH))
+        step = max(self.LEAST_STEP, (end - start) / max(1, self.size.width - LABEL_WIDTH))
         at = (self._until_s if self.cursor_s is None else self.cursor_s) + steps * step
         self._move_to(None if at > self._until_s else max(self._begin_s, at))
 

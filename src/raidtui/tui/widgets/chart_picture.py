@@ -29,6 +29,8 @@ class Series(NamedTuple):
     points: Sequence[Point]
     style: int | None = None
     """Number of its colour; by its place if None."""
+    sign: str = ""
+    """A letter beside its colour; by default the number of its place, from 1."""
 
 
 class Look(NamedTuple):
@@ -43,6 +45,8 @@ class Look(NamedTuple):
     empty: str = ""
     """Text if there are no values in the window."""
     glyphs: Glyphs = UNICODE
+    ticks: Callable[[float, float, int, float], list[tuple[int, str]]] = time_ticks
+    """Returns the labels below the plot: cell and text of each."""
 
 
 class Row(NamedTuple):
@@ -70,7 +74,7 @@ def picture(
         return (rows + [Row(" " * width, bytes(width))] * height)[:height]
     rows += _plot_rows(series, look, plot_width, plot_height, window_s, cursor_s, draw, marks)
     if height >= 4:
-        rows.append(_time_row(width, plot_width, window_s, origin_s))
+        rows.append(_tick_row(look.ticks(*window_s, plot_width, origin_s), width))
     return rows
 
 
@@ -86,7 +90,7 @@ def title_row(
         if value is None and one.style is not None:
             continue  # what is beside the chart's own series is named only while it has a value
         shown = look.glyphs.absent if value is None else look.format(value) + look.unit
-        tag = f"{index + 1} " if len(series) > 1 else ""
+        tag = f"{one.sign or index + 1} " if len(series) > 1 or one.sign else ""
         name = f"{clean(one.name)} " if one.name else ""
         parts.append((f"{'  ' if parts else ''}{tag}{name}{shown}", role_of(one, index)))
     room = width - (cell_len(look.note) + 2 if look.note else 0)
@@ -171,7 +175,7 @@ def _plot_rows(
                 line = line[:at] + look.glyphs.vertical + line[at + 1 :]
             roles[at] |= CURSOR
         tag = b"" if tags is None else bytes([role_of(series[tags[y]], tags[y]) if y in tags else AXIS])
-        mark = "" if tags is None else str(tags[y] + 1)[-1] if y in tags else " "
+        mark = "" if tags is None else (series[tags[y]].sign or str(tags[y] + 1))[-1] if y in tags else " "
         rows.append(Row(text + line + mark, bytes(len(text)) + bytes(roles) + tag))
     return rows
 
@@ -191,10 +195,10 @@ def _tags(series: Sequence[Series], scale: Scale, height: int, window_s: tuple[f
     return found
 
 
-def _time_row(width: int, plot_width: int, window_s: tuple[float, float], origin_s: float) -> Row:
+def _tick_row(ticks: Sequence[tuple[int, str]], width: int) -> Row:
     line = [" "] * width
     free_from = 0
-    for cell, text in time_ticks(*window_s, plot_width, origin_s):
+    for cell, text in ticks:
         if cell >= free_from:
             line[LABEL_WIDTH + cell : LABEL_WIDTH + cell + len(text)] = text
             free_from = cell + len(text) + 1

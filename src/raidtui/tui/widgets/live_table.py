@@ -49,6 +49,12 @@ moving select a range; escape ends it.
         & > .livetable--warn { color: $text-warning; }
         & > .livetable--good { color: $text-success; }
         & > .livetable--accent { color: $text-accent; }
+        & > .livetable--series1 { color: $text-primary; }
+        & > .livetable--series2 { color: $text-warning; }
+        & > .livetable--series3 { color: $text-error; }
+        & > .livetable--series4 { color: $text-success; }
+        & > .livetable--series5 { color: $text-accent; }
+        & > .livetable--series6 { color: $text-secondary; }
         & > .livetable--empty { color: $text-muted; }
         &:focus > .livetable--cursor {
             background: $block-cursor-background; color: $block-cursor-foreground; text-style: $block-cursor-text-style;

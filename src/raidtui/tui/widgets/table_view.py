@@ -17,9 +17,10 @@ from textual.strip import Strip
 from raidtui.base.text import clean_lines
 from raidtui.tui.widgets.glyphs import glyphs
 from raidtui.tui.widgets.kept_lines import KeptLines
+from raidtui.tui.widgets.signs import INKS
 from raidtui.tui.widgets.table_line import GAP, Cell, Column, LineBuilder, Place, fit, freeze, place_columns
 
-STATES = ("dim", "alert", "warn", "good", "accent")
+STATES = ("dim", "alert", "warn", "good", "accent", *INKS)
 """Names that a row's state and a cell's `Text` may take as their style: the theme says how they look."""
 
 MARK_WIDTH = 2
