@@ -79,5 +79,5 @@ def _was_done(command: list[str], end: dict[str, Any]) -> bool:
 
 
 def _without_paths(command: list[str]) -> list[str]:
-    """A plan names a device by its link, a library's call by its node, and a workload by the descriptor that raidtui opened."""
+    """A plan names a device by its link, a library by its node, and a workload by the descriptor that raidtui opened."""
     return [word for word in command if not word.rpartition("=")[2].startswith(_DEVICES)]
