@@ -77,6 +77,7 @@ def test_what_cannot_be_on_another_host_is_refused():
 @pytest.mark.parametrize(("found", "code"), [
     ([host(1), host(2, machine_id="1")], "host-twice"),
     ([host(1), host(2, storage_address="")], "host-no-link"),
+    ([host(1), host(2, storage_address="fe80::1%eth1")], "host-link-local"),
     ([host(1), host(2, clock_difference_s=-3600.0)], "host-clock"),
 ])  # fmt: skip
 def test_hosts_that_do_not_fit_are_refused(found: list[Host], code: str):

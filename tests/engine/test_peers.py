@@ -173,6 +173,8 @@ def test_a_host_that_is_lost_is_named_with_the_command_that_looks_after_it():
 
 def test_ssh_never_asks_and_takes_no_options_from_a_name():
     assert "BatchMode=yes" in ssh_argv("root@c1")
+    for name in ("root@fd00::1", "root@[fd00::1]"):
+        assert ssh_argv(name)[-2] == "root@fd00::1"
     for name in ("-oProxyCommand=true", "a b", ""):
         with pytest.raises(ProblemError) as caught:
             ssh_argv(name)

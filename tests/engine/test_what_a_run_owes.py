@@ -182,11 +182,12 @@ def test_steps_that_cannot_be_decoded_are_not_undone_and_keep_their_disks_held(
     assert runs.held_disks() == {"A": folder.name, "B": folder.name}
 
 
-def test_a_run_that_failed_before_it_began_has_no_result_and_keeps_its_cause() -> None:
+def test_a_run_that_failed_before_it_began_has_no_result_and_keeps_its_cause(tmp_path: Path) -> None:
     tally = Tally()
-    assert not tally.began
+    assert tally.save(tmp_path) is None
     tally.add(Record(1, 0.0, "", RunFinished(1, "bug")))
-    assert not tally.began
+    assert tally.save(tmp_path) is None
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_layer_without_a_uuid_is_gone_once_its_teardown_undid_the_same_arguments() -> None:

@@ -10,7 +10,7 @@ from raidtui.base import proc
 from raidtui.inventory.interfaces import link_of
 from raidtui.model.network import LinkEnd
 from raidtui.model.plan import Host
-from raidtui.stack.links import is_address, mtu_difference, own_rdma_problems, rdma_problems
+from raidtui.stack.links import canonical, family, is_address, mtu_difference, own_rdma_problems, rdma_problems, with_port
 
 FAST = LinkEnd("to-c1", 9000, "rxe0/1")
 
@@ -54,8 +54,15 @@ def test_an_address_of_no_interface_has_no_rdma() -> None:
 
 
 def test_an_address_is_one_of_an_interface() -> None:
-    assert is_address("10.0.0.1")
-    assert not any(map(is_address, ("0.0.0.0", "224.0.0.1", "eth0", "")))
+    assert all(map(is_address, ("10.0.0.1", "fd00::1", "FD00:0::1", "2001:db8::7", "::1")))
+    assert not any(map(is_address, ("0.0.0.0", "224.0.0.1", "eth0", "", "::", "ff02::1", "[fd00::1]", "fd00::1/64")))
+    assert not any(map(is_address, ("fe80::1", "fe80::1%eth0", "fd00::1%eth0", "::ffff:10.0.0.1")))
+
+
+def test_addresses_of_ipv6_are_written_as_the_kernel_does_and_have_brackets_before_a_port() -> None:
+    assert [canonical(text) for text in ("FD00:0:0::1", "10.0.0.1", "clients-1")] == ["fd00::1", "10.0.0.1", "clients-1"]
+    assert [with_port(text, 3260) for text in ("fd00::1", "10.0.0.1")] == ["[fd00::1]:3260", "10.0.0.1:3260"]
+    assert [family(text) for text in ("fd00::1", "10.0.0.1", "clients-1")] == ["ipv6", "ipv4", "ipv4"]
 
 
 @pytest.fixture
@@ -69,6 +76,15 @@ def ports(tmp_path: Path) -> Path:
     (port / "gids/0").write_text("fe80:0000:0000:0000:5054:00ff:fe10:0101\n")
     (port / "gids/5").write_text("0000:0000:0000:0000:0000:ffff:7f00:0001\n")
     return tmp_path
+
+
+@pytest.mark.skipif(proc.find_tool("ip") is None, reason="ip(8) is not installed")
+def test_the_rdma_port_of_an_ipv6_address_is_found_by_its_gid(ports: Path) -> None:
+    (ports / "mlx5_0/ports/1/gids/5").write_text("0000:0000:0000:0000:0000:0000:0000:0001\n")
+    found = link_of("::1", ports)
+    if found is None:
+        pytest.skip("this machine has no IPv6")
+    assert (found.interface, found.rdma) == ("lo", "mlx5_0/1")
 
 
 @pytest.mark.skipif(proc.find_tool("ip") is None, reason="ip(8) is not installed")

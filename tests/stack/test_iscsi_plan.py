@@ -12,6 +12,7 @@ from raidtui.model.plan import Host, Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.iscsi import LAYER
+from raidtui.stack.iscsi.build import asked
 from raidtui.stack.iscsi.plan import device_path
 from raidtui.stack.iscsi.spec import IscsiExport, IscsiSpec
 from raidtui.stack.layer import Part, Planned
@@ -80,6 +81,28 @@ def test_iser_turns_the_portal_and_the_initiators_interface_to_rdma() -> None:
     assert not any("iser" in text for text in texts(plan()))
 
 
+@pytest.mark.parametrize("transport", ["tcp", "iser"])
+def test_a_portal_of_ipv6_has_brackets(transport: str) -> None:
+    planned = plan(transport=transport, address="FD00:0::1")
+    export, made = export_of(planned), texts(planned)
+    assert (export.address, export.portal, export.portals) == ("fd00::1", f"[fd00::1]:{export.port}",
+                                                               (f"[fd00::1]:{export.port}",))  # fmt: skip
+    assert f"targetcli /iscsi/{export.iqn}/tpg1/portals create fd00::1 {export.port}" in made
+    assert any(f"-p [fd00::1]:{export.port} " in text and text.endswith("--login") for text in made)
+    assert asked(export)["portals"] == [f"[fd00::1]:{export.port}"]
+    assert device_path(export, 0).startswith(f"/dev/disk/by-path/ip-fd00::1:{export.port}-iscsi-")
+
+
+def test_hosts_on_links_of_ipv6_have_a_portal_each() -> None:
+    hosts = [Host(f"clients-{n}", f"c{n}", "c", str(n), "boot", "6", f"fd00:{n}::2", f"fd00:{n}::1") for n in (1, 2)]
+    assert LAYER.plan_on is not None
+    offer, *joins = LAYER.plan_on(spec_of(to="clients"), {"on": DISKS}, Names("abcd1234"), hosts).build
+    assert isinstance(offer.args, IscsiExport)
+    port = offer.args.port
+    assert offer.args.portals == (f"[fd00:1::1]:{port}", f"[fd00:2::1]:{port}")
+    assert [join.args.portal for join in joins if isinstance(join.args, IscsiExport)] == list(offer.args.portals)
+
+
 def test_iser_to_other_hosts_is_refused_where_a_link_has_no_rdma() -> None:
     rdma, plain = LinkEnd("to-c1", 1500, "rxe0/1"), LinkEnd("eth0", 1500)
     host = Host("clients-1", "c1", "c1", "1", "boot", "6", "10.0.1.2", "10.0.1.1", plain, rdma)
@@ -113,6 +136,8 @@ def test_another_plan_has_other_names_everywhere() -> None:
         ({"transport": "iser", "address": "10.0.0.1"}, 1, []),
         ({"transport": "iser"}, 1, ["iscsi-address"]),
         ({"address": "10.0.0.1", "to": "clients"}, 1, ["iscsi-address"]),
+        ({"address": "fd00::1"}, 1, []),
+        ({"address": "fe80::1%eth0"}, 1, ["iscsi-address"]),
     ],
 )
 def test_what_open_iscsi_would_not_take_is_refused(options: dict[str, Any], counts: int, expected: list[str]) -> None:

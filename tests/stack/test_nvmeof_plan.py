@@ -94,6 +94,24 @@ def test_rdma_to_this_server_itself_uses_the_given_address_and_its_own_modules()
     assert commands[-1][:6] == ("nvme", "connect", "--transport", "rdma", "--traddr", "10.0.0.1")
 
 
+def test_an_address_of_ipv6_has_its_family_in_the_port_and_no_brackets() -> None:
+    planned = plan(address="FD00:0::1")
+    export, commands = export_of(planned), planned.build[0].commands
+    assert export.address == "fd00::1"
+    assert ("sh", "-c", f"echo ipv6 > {target.port(export)}/addr_adrfam") in commands
+    assert ("sh", "-c", f"echo fd00::1 > {target.port(export)}/addr_traddr") in commands
+    assert commands[-1][4:8] == ("--traddr", "fd00::1", "--trsvcid", export.service)
+    assert (target.asked(export)["family"], target.asked(export_of(plan()))["family"]) == ("ipv6", "ipv4")
+    assert target.asked(export_of(plan(transport="loop")))["family"] == ""
+
+
+def test_the_family_of_the_port_is_read_back(configfs: Path) -> None:
+    export = export_of(plan(address="fd00::1"))
+    (target.port(export) / "subsystems").mkdir(parents=True)
+    (target.port(export) / "addr_adrfam").write_text("ipv4\n")
+    assert target.read(export)["family"] == "ipv4"
+
+
 def client(number: int, **links: LinkEnd) -> Host:
     own, storage = f"10.0.{number}.2", f"10.0.{number}.1"
     return Host(f"clients-{number}", f"c{number}", "c", str(number), "boot", "6", own, storage, **links)
@@ -121,7 +139,7 @@ def test_an_address_of_another_target_has_its_own_code(configfs: Path, monkeypat
     with pytest.raises(ProblemError) as caught:
         target.make(export, PATHS)
     assert caught.value.problems[0].code == "export-address-taken"
-    assert f"{export.address} port {export.service}" in caught.value.problems[0].message
+    assert f"another target listens on {export.address}:{export.service}" in caught.value.problems[0].message
 
 
 def test_options_of_the_connection_are_those_asked_for() -> None:
@@ -151,6 +169,12 @@ def test_another_plan_has_other_names_everywhere() -> None:
         ({"transport": "rdma", "address": "10.0.0.1"}, []),
         ({"transport": "rdma"}, ["nvmeof-address"]),
         ({"transport": "rdma", "address": "0.0.0.0"}, ["nvmeof-address"]),
+        ({"transport": "rdma", "address": "fd00::1"}, []),
+        ({"address": "fd00::1"}, []),
+        ({"address": "fe80::1"}, ["nvmeof-address"]),
+        ({"address": "fe80::1%eth0"}, ["nvmeof-address"]),
+        ({"address": "::"}, ["nvmeof-address"]),
+        ({"address": "[fd00::1]"}, ["nvmeof-address"]),
         ({"transport": "loop", "address": "10.0.0.1"}, ["nvmeof-address"]),
         ({"to": "clients", "address": "10.0.0.1"}, ["nvmeof-address"]),
         ({"transport": "rdma", "to": "clients", "queue_size": 256}, ["nvmeof-queue-size"]),

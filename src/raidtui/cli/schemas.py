@@ -21,6 +21,7 @@ from raidtui.model.convert import plain, schema_of
 from raidtui.model.describe import Kind, Kinds, Preview
 from raidtui.model.event import Record
 from raidtui.model.fields import docstrings
+from raidtui.model.host_view import HostList
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Problems
 from raidtui.model.protocol import Checkup, DiskList, Recovered, RunInfo, RunList, Script
@@ -76,6 +77,7 @@ PRINTED: Final = {
     "cancel": Printed("cancel --json", (RunInfo,)),
     "compare": Printed("compare --json, and --format json", (Compared,), "raidtui.comparison/1"),
     "disks": Printed("disks --json; with --watch one document per line", (DiskList,), "raidtui.disks/1"),
+    "hosts": Printed("disks --host --json", (HostList,), "raidtui.hosts/1"),
     "design": Printed("design --json", (Design,), "raidtui.design/1"),
     "doctor": Printed("doctor --json", (Checkup,), "raidtui.doctor/1"),
     "compare-servers": Printed("compare --servers --json", (ServerComparison,), SERVERS_SCHEMA),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
 
 from raidtui.base.text import clean, plural
 from raidtui.cli.screen import add_json_argument, connect, console, indented, json_text, show_or_json, table, text
+from raidtui.front.hosts import HOST, hosts_of, network_lines, system_words
 from raidtui.front.phrases import look_line
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, Link, lasting
+from raidtui.model.host_view import HostList, HostsRequest, HostView
+from raidtui.model.problem import fail
 from raidtui.model.protocol import Checkup, DiskList
 from raidtui.model.units import size_text
 from raidtui.results.rates import NOTHING
@@ -29,11 +33,20 @@ _EVERY_LAYER_NEEDS = ("root", "udev", "space for runs")
 def add_disks_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON; with --watch one document per line")
     parser.add_argument("--watch", action="store_true", help="print again whenever a disk or its use changes")
+    parser.add_argument("--host", action="append", default=[], metavar="GROUP=ADDRESS,…",
+                        help="system, network and disks of these hosts too, as the server reaches them over ssh")
 
 
 def disks_command(args: Namespace) -> int:
-    """Print the disks, once or at every change."""
+    """Print the disks, once or at every change; with --host those of other hosts too."""
+    named = hosts_of(args.host)
+    if named and args.watch:
+        raise fail(HOST, "--watch shows the disks of the storage server alone", place="--host", remedy="Leave out --watch.")
     with connect(args) as engine:
+        if named:
+            found = engine.call_with_progress("hosts", HostsRequest(named), HostList, HostView, _waited_for)
+            show_or_json(args, found, show_hosts)
+            return max((problem.exit for view in found.hosts if not view.kernel for problem in view.problems), default=0)
         if not args.watch:
             return show_or_json(args, engine.call("disks", None, DiskList), show_disks)
         shown: tuple[Disk, ...] | None = None
@@ -47,6 +60,28 @@ def disks_command(args: Namespace) -> int:
                 show_disks(found, console(args))
                 print(flush=True)
     return 0
+
+
+def _waited_for(view: HostView) -> None:
+    if view.waits_for:
+        print(f"{clean(view.ref)} ({clean(view.host, 60)}): {view.waits_for} …", file=sys.stderr)
+
+
+def show_hosts(found: HostList, out: Console) -> None:
+    """Print the storage server and each other host: system, network, disks, or why it cannot be seen."""
+    for number, view in enumerate(found.hosts):
+        if number:
+            out.print()
+        out.print(text(f"{view.ref} ({view.address})" if view.address else view.ref, "bold"))
+        for line in (system_words(view), *network_lines(view)):
+            if line:
+                out.print(indented(line, 2, "·"))
+        for problem in view.problems:
+            out.print(indented(f"{problem.message} [{problem.code}]", 2, "✗"))
+            if problem.remedy:
+                out.print(indented(problem.remedy, 4, "→", "dim"))
+        if view.disks:
+            show_disks(DiskList("raidtui.disks/1", view.host, "", view.disks), out)
 
 
 def show_disks(found: DiskList, out: Console) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from raidtui import inventory
 from raidtui.engine.compose.binding import bind
-from raidtui.engine.compose.hosts import find_hosts, lacking_here
+from raidtui.engine.compose.hosts import find_hosts, in_the_way, lacking_here
 from raidtui.engine.compose.planner import make_plan, refused, used_roles
 from raidtui.engine.compose.preview import preview
 from raidtui.engine.compose.reading import chosen, read_document
@@ -21,14 +21,16 @@ from raidtui.engine.compose.schema import describe, schema
 from raidtui.engine.disk_list import disk_list, look, recent, watch_disks
 from raidtui.engine.doctor import checkup
 from raidtui.engine.explain import explain
+from raidtui.engine.host_views import storage_view
 from raidtui.engine.lasting.script import script_of
-from raidtui.engine.run import launch, runs
+from raidtui.engine.run import launch, runs, space
 from raidtui.engine.run.launch import follow
 from raidtui.engine.run.runs import PLAN_CHANGED
 from raidtui.engine.server import server
 from raidtui.inventory import by_id
 from raidtui.model.describe import PreviewRequest
 from raidtui.model.disk import Disk
+from raidtui.model.host_view import HostList, HostsRequest, HostView
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.model.protocol import (
@@ -92,6 +94,11 @@ def plan(request: PlanRequest, _: Stopped, token: str = "") -> Plan:
     return msgspec.structs.replace(made, looks=looks)
 
 
+def hosts(request: HostsRequest, _: Stopped) -> Generator[HostView, None, HostList]:
+    """Tell what the hosts of a scenario have. The storage server's disks are as last seen."""
+    return server().see_hosts(storage_view(server().host, recent()), request.hosts)
+
+
 def script(request: ScriptRequest, _: Stopped) -> Script:
     """Return one layout on this server's disks as a script. Nothing is touched."""
     return script_of(request, look().disks, None if server().simulated else by_id.FOLDER)
@@ -111,6 +118,8 @@ def start(request: StartRequest, _: Stopped) -> Started:
         raise ProblemError(*problems)
     if not server().simulated:
         require_libraries({step.action for step in made.steps})  # here, where no disk has been touched
+        if problem := space.here(space.THIS):
+            raise ProblemError(problem)
     run, folder = runs.create(made)
     launch.launch(folder, server().runner, service=not server().simulated)
     return Started(run)
@@ -181,6 +190,7 @@ def doctor(_: Nothing, __: Stopped) -> Checkup:
 METHODS: Final[dict[str, Method]] = {
     "disks": Method(Nothing, lambda _, __: disk_list(look())),
     "watch-disks": Method(Nothing, lambda _, stopped: watch_disks(stopped), lasts=True),
+    "hosts": Method(HostsRequest, hosts, lasts=True),
     "plan": Method(PlanRequest, plan),
     "script": Method(ScriptRequest, script),
     "describe": Method(Nothing, lambda _, __: describe()),
@@ -211,6 +221,8 @@ def _plan(request: PlanRequest, token: str, known: Mapping[str, Disk] | None = N
         raise ProblemError(*lacking)
     made = make_plan(scenario, binding, request.options, token=token or runs.new_token(), boot_id=inventory.boot_id(),
                      hosts=hosts)  # fmt: skip
+    if not server().simulated and (problems := tuple(in_the_way(made.steps))):
+        raise ProblemError(*problems)
     return made, {disk.id: disk for disk in found}
 
 

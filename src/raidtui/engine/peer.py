@@ -25,8 +25,9 @@ import msgspec
 from raidtui import __version__, inventory
 from raidtui.base.lines import LineReader
 from raidtui.base.proc import ToolError, find_tool, run
+from raidtui.engine.host_views import own_view
 from raidtui.engine.machine import describe
-from raidtui.engine.run import links, runs
+from raidtui.engine.run import links, runs, space
 from raidtui.engine.run.host_cores import core_watch
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.target import open_target, reserve
@@ -35,7 +36,7 @@ from raidtui.gate import locks
 from raidtui.inventory.interfaces import link_of
 from raidtui.load.fio.clients import Server
 from raidtui.model.convert import encode
-from raidtui.model.event import RunFinished, RunStarted, StepDone, StepFailed, StepStarted
+from raidtui.model.event import AnyEvent, RunFinished, RunStarted, StepDone, StepFailed, StepStarted
 from raidtui.model.hosts import LEASE_S, PEER_PROTOCOL, Answer, HostLoad, Order, PeerHello
 from raidtui.model.plan import Plan, Step
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, bug, fail
@@ -86,6 +87,7 @@ def _hello() -> PeerHello:
     return PeerHello(
         PEER_PROTOCOL, __version__, socket.gethostname(), os.geteuid() == 0, inventory.boot_id(), inventory.machine_id(),
         platform.release(), own, storage, time.time(), link_of(own) if own else None, _fio_version(),
+        *space.known(),
     )  # fmt: skip
 
 
@@ -146,6 +148,8 @@ class _Peer:
                     raise fail(PEER_ORDER, "a run has begun already, or has no plan", exit=Exit.BUG)
                 self._part = _Part(order.run, order.host, order.plan, self._send_if_read)
                 return Answer("done")
+            if order.do == "look":
+                return Answer("done", msgspec.to_builtins(own_view()))
             if self._part is None:
                 raise fail(PEER_ORDER, f"{order.do} before the run began", exit=Exit.BUG)
             outcome = self._part.order(order)
@@ -167,11 +171,14 @@ class _Part:
         require_libraries({step.action for step in plan.steps})
         if not re.fullmatch(runs.RUN_PATTERN, name):
             raise fail(PEER_ORDER, f"{name[:40]!r} is no name of a run", exit=Exit.BUG)
+        if problem := space.here(host):
+            raise ProblemError(problem)
         try:
             locks.take(name, [_CLAIM])  # until this process ends
         except ProblemError as error:
             text = f"{host} works for another run: {error.problems[0].message}"
             raise fail(HOST_TAKEN, text, place=host, remedy=HOST_TAKEN.way_out, exit=Exit.REFUSED) from None
+        self._host = host
         _, self._folder = runs.create(plan, name)
         lock = runs.own(self._folder)
         assert lock is not None, "the folder is new"
@@ -192,7 +199,8 @@ class _Part:
     def order(self, order: Order) -> Outcome:
         """Carry out an order. Raises ProblemError."""
         if order.do == "health":
-            return Outcome("done", {"wrong": [text for action in self._made for text in action.health(self._context)]})
+            wrong = [text for action in self._made for text in action.health(self._context)]
+            return Outcome("done", {"wrong": [self._full().message, *wrong] if self._journal.ran_out_of_space else wrong})
         if order.do == "unlisten":
             self._loading.close()
             return Outcome("done")
@@ -205,9 +213,23 @@ class _Part:
             return Outcome("done", {"cores": msgspec.to_builtins(self._cores.stop())})
         if (step := self._steps.get(order.step)) is None:
             raise fail(PEER_ORDER, f"there is no step {order.step[:20]!r} here", exit=Exit.BUG)
+        if self._journal.ran_out_of_space and step.phase != "teardown":
+            raise ProblemError(self._full())
         if order.key:
             self._context.keys[step.args["key"]] = order.key
         return self._listen(step) if order.do == "listen" else self._do(step)
+
+    def _full(self) -> Problem:
+        return space.ran_full(self._host, self._folder)
+
+    def _note(self, event: AnyEvent, *, needed: bool = True) -> None:
+        """Journal an event. Raises ProblemError (`no-space`, `journal-lost`) if it is needed and cannot be written."""
+        try:
+            self._journal.append(event)
+        except OSError as error:
+            lost = self._full() if error.errno in space.FULL else self._journal.lost()
+            if needed and lost is not None:
+                raise ProblemError(lost) from error
 
     def _listen(self, step: Step) -> Outcome:
         """Open the target of a cell, start a fio server that loads it, and tell live numbers from now on."""
@@ -223,9 +245,10 @@ class _Part:
                        (server.argv,))  # fmt: skip
 
     def _do(self, step: Step) -> Outcome:
-        """Journal, act, journal. Raises ProblemError."""
+        """Journal, act, journal. Raises ProblemError. What is taken down is so without a journal, too."""
         begun = StepStarted(step.id, step.title, step.action, step.block, creates=step.creates, args=step.args)
-        self._journal.append(begun)
+        needed = step.phase != "teardown"
+        self._note(begun, needed=needed)
         began = time.monotonic()
 
         def took() -> float:
@@ -237,14 +260,15 @@ class _Part:
         try:
             outcome = action.do(self._context)
         except ProblemError as error:
-            self._journal.append(StepFailed(step.id, error.problems[0], took(), error.commands))
+            self._note(StepFailed(step.id, error.problems[0], took(), error.commands), needed=False)
             raise
         except Exception as error:
-            self._journal.append(StepFailed(step.id, bug(error), took()))
+            self._note(StepFailed(step.id, bug(error), took()), needed=False)
             raise
         if step.phase == "teardown":
             self._made = [other for other in self._made if other.args != action.args]
-        self._journal.append(StepDone(step.id, outcome.result, took(), outcome.commands, outcome.facts, outcome.problems))
+        done = StepDone(step.id, outcome.result, took(), outcome.commands, outcome.facts, outcome.problems)
+        self._note(done, needed=needed)
         return outcome
 
     def end(self, *, alone: bool) -> Exit:
@@ -258,9 +282,11 @@ class _Part:
                     self.problems += error.problems
             if alone:
                 self.problems.append(PEER_ALONE.problem("the connection to the run was lost", exit=Exit.INVALID))
+            if (lost := self._journal.lost()) is not None:
+                self.problems.append(lost)
             left = any(problem.exit == Exit.LEFT_BEHIND for problem in self.problems)
             outcome = Exit.LEFT_BEHIND if left else Exit.INVALID if alone else Exit.DONE
-            self._journal.append(RunFinished(int(outcome), outcome.words, tuple(self.problems)))
+            self._note(RunFinished(int(outcome), outcome.words, tuple(self.problems)), needed=False)
         finally:
             self._context.builder.close()
             self._journal.close()

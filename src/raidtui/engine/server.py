@@ -8,10 +8,12 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from typing import NamedTuple, Protocol
 
 from raidtui import inventory
+from raidtui.engine.host_views import see_hosts
 from raidtui.engine.run import recover
 from raidtui.engine.run.peers import look_at
 from raidtui.inventory import Change
 from raidtui.model.disk import Disk
+from raidtui.model.host_view import HostList, HostView
 from raidtui.model.plan import Host
 from raidtui.model.protocol import RecoveredRun
 
@@ -37,6 +39,8 @@ class Server(NamedTuple):
     recover: Recover
     look_at: Callable[[Mapping[str, Sequence[str]]], Mapping[str, tuple[Host, ...]]] = look_at
     """Ask hosts beside it who they are, by group (`run.peers.look_at`)."""
+    see_hosts: Callable[[HostView, Mapping[str, Sequence[str]]], Generator[HostView, None, HostList]] = see_hosts
+    """Ask hosts beside it what they have (`host_views.see_hosts`)."""
     runner: tuple[str, ...] = ("runner",)
     """Words of the runner's command line before the run's folder."""
     simulated: bool = False

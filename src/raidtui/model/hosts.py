@@ -45,12 +45,18 @@ class PeerHello(msgspec.Struct, frozen=True, tag="peer", tag_field="type"):
     """Its interface on that link; None if it is not known."""
     fio: str = ""
     """Version of its fio; empty if there is none."""
+    folder: str = ""
+    """Folder of its journals."""
+    free_bytes: int | None = None
+    """Space in the filesystem of that folder; None if that is not known."""
 
 
 class Order(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line to a peer. `alive` gets no answer. `watch` begins to count the CPU of its host, `watched` asks what it was."""
+    """A line to a peer. `alive` gets no answer. `watch` begins to count the CPU of its host, `watched` asks what it was;
+    `look` asks what the host is and has (`model/host_view.py`), also without a run.
+    """
 
-    do: Literal["begin", "step", "listen", "unlisten", "watch", "watched", "connect", "rate",
+    do: Literal["look", "begin", "step", "listen", "unlisten", "watch", "watched", "connect", "rate",
                 "health", "end", "alive"]
     run: str = ""
     host: str = ""

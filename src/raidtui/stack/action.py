@@ -69,6 +69,8 @@ class Action(Generic[Args]):
     """Return the server-wide settings that the step changes; only one run at a time may hold each of them."""
     relies_on: Callable[[Args], tuple[str, ...]] = _nothing
     """Return the server-wide settings that the numbers depend on; no other run changes them meanwhile."""
+    in_the_way: Callable[[Args], Iterable[Problem]] = _nothing
+    """Yield what on this server keeps the step from being done, before anything is built: an address that is taken."""
     leaves: Callable[[Args], tuple[tuple[str, ...], ...]] = _nothing
     """Return the signatures that the step may leave on disks, which recovery may wipe: (type, UUID) or (type, "", label).
 
@@ -112,6 +114,9 @@ class BoundAction(NamedTuple):
 
     def relies_on(self) -> tuple[str, ...]:
         return self.action.relies_on(self.args)
+
+    def in_the_way(self) -> Iterable[Problem]:
+        return self.action.in_the_way(self.args)
 
     def leaves(self) -> tuple[tuple[str, ...], ...]:
         return self.action.leaves(self.args)

@@ -20,9 +20,10 @@ NO_RDMA: Final = Refusal(
 )
 ADDRESS_TAKEN: Final = Refusal(
     "export-address-taken",
-    "Another target has the address of an export",
-    "Something listens on the address and port that were planned for the export. It was not touched.",
-    "Run it again: every plan has other ports. `ss -tlnp` and /sys/kernel/config/nvmet/ports show who listens.",
+    "The address of an export is taken",
+    "Another target or a process listens on the address and port that were planned for the export. It was not touched.",
+    "Plan again: every plan has other ports. `ss -tlnp` and the folders nvmet/ports and target/iscsi below "
+    "/sys/kernel/config show who listens.",
 )
 MTU: Final = Refusal(
     "export-mtu",
@@ -33,12 +34,37 @@ MTU: Final = Refusal(
 
 
 def is_address(text: str) -> bool:
-    """Return True for an IPv4 address that one interface can have."""
+    """Return True for an address that one interface alone can have: no link-local one of IPv6, which every link has."""
     try:
-        address = ipaddress.IPv4Address(text)
+        address = ipaddress.ip_address(text)
     except ValueError:
         return False
+    if isinstance(address, ipaddress.IPv6Address) and (address.is_link_local or address.ipv4_mapped or address.scope_id):
+        return False
     return not (address.is_unspecified or address.is_multicast)
+
+
+def canonical(address: str) -> str:
+    """Return an IPv6 address as the kernel and ss(8) write it (RFC 5952); anything else as it is."""
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        return address
+
+
+def family(address: str) -> str:
+    """Return `ipv6` or `ipv4`."""
+    return "ipv6" if ":" in address else "ipv4"
+
+
+def with_port(address: str, port: str | int) -> str:
+    """`10.0.0.1:3260`, `[fd00::1]:3260`."""
+    return f"{bracketed(address)}:{port}"
+
+
+def bracketed(address: str) -> str:
+    """Return an IPv6 address in brackets, so that a port can follow; anything else as it is."""
+    return f"[{address}]" if family(address) == "ipv6" else address
 
 
 def wrong_address(address: str | None, to: str | None, rdma: str) -> str:
@@ -47,7 +73,7 @@ def wrong_address(address: str | None, to: str | None, rdma: str) -> str:
         return f"{rdma} has no loopback address" if rdma and not to else ""
     if to:
         return "an export to other hosts takes no address"
-    return "" if is_address(address) else f"{address!r} is no IPv4 address of an interface"
+    return "" if is_address(address) else f"{address!r} is no address of an interface (IPv4, or IPv6 without a scope)"
 
 
 def rdma_problems(hosts: Sequence[Host], place: str) -> Iterator[Problem]:

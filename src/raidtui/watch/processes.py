@@ -29,6 +29,11 @@ _LEAST_LIFE_S: Final = 0.9
 _STOP_GRACE_S: Final = 5.0
 
 
+NOT_INSTALLED: Final = (
+    "psutil is not installed (apt install python3-psutil): cells do not say what else ran on the server"
+)
+
+
 def installed() -> bool:
     """Return True if psutil is there, without importing it."""
     return importlib.util.find_spec("psutil") is not None

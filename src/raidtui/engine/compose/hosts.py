@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from raidtui.model.hosts import HostGroup
-from raidtui.model.plan import Host
+from raidtui.model.plan import Host, Step
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
 from raidtui.model.refusals import UNKNOWN_NAME
 from raidtui.model.scenario import Node, Scenario
-from raidtui.stack.catalog import all_layers
+from raidtui.stack.catalog import all_actions, all_layers, bind
 from raidtui.stack.links import mtu_difference
 
 HOSTS_MISSING: Final = Refusal(
@@ -31,6 +31,13 @@ HOST_NO_LINK: Final = Refusal(
     "The link to a host is not known",
     "The address of the storage server on the link to the host comes from ssh (SSH_CONNECTION), and ssh did not tell it.",
     "Name the host by its own address on that link, without a jump host.",
+)
+HOST_LINK_LOCAL: Final = Refusal(
+    "host-link-local",
+    "The link to a host has a link-local address alone",
+    "A link-local address of IPv6 (fe80::…) belongs to a link only together with the name of an interface, which another "
+    "host does not know: no export can listen on it.",
+    "Give both ends of the link addresses of fd00::/8 or of IPv4, and name the host by its own.",
 )
 HOST_CLOCK: Final = Refusal(
     "host-clock",
@@ -88,6 +95,13 @@ def lacking_here(layouts: Iterable[Node]) -> Iterator[Problem]:
             yield from all_layers()[node.kind].lacking_here(node.spec, node.place)
 
 
+def in_the_way(steps: Iterable[Step]) -> Iterator[Problem]:
+    """Yield what on this server keeps steps of a plan from being done, as the kernel shows it now."""
+    for step in steps:
+        if step.phase == "build" and not step.host and step.action in all_actions():
+            yield from bind(step.action, step.args).in_the_way()
+
+
 def mtu_warnings(hosts: Mapping[str, Sequence[Host]]) -> Iterator[str]:
     """Yield a warning about each link whose ends have different MTUs: TCP takes the smaller one."""
     for host in (host for group in hosts.values() for host in group):
@@ -133,6 +147,9 @@ def _wrong(hosts: Sequence[Host], storage: tuple[str, str]) -> Iterator[Problem]
         if not host.storage_address:
             yield HOST_NO_LINK.problem(f"ssh to {host.address} did not tell the addresses of the link", place=host.ref,
                                        exit=Exit.REFUSED)  # fmt: skip
+        elif host.storage_address.lower().startswith("fe80:"):
+            text = f"the storage server is {host.storage_address} to {host.ref}, which is valid on one link alone"
+            yield HOST_LINK_LOCAL.problem(text, place=host.ref, exit=Exit.REFUSED, remedy=HOST_LINK_LOCAL.way_out)
         if abs(host.clock_difference_s) > _CLOCKS_APART_S:
             text = f"the clock of {host.ref} is {host.clock_difference_s:+.0f} s from that of the storage server"
             yield HOST_CLOCK.problem(text, place=host.ref, exit=Exit.REFUSED)

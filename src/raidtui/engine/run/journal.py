@@ -22,7 +22,7 @@ import msgspec
 from raidtui.base.files import sync_folder
 from raidtui.model.convert import encode
 from raidtui.model.event import LIVE, AnyEvent, Record
-from raidtui.model.problem import Refusal
+from raidtui.model.problem import Exit, Problem, Refusal
 
 JOURNAL_NAME: Final = "journal.jsonl"
 _RESERVE_NAME: Final = "reserve"
@@ -61,6 +61,8 @@ class Journal:
         self.path = folder / JOURNAL_NAME
         self._reserve = folder / _RESERVE_NAME
         self.ran_out_of_space = False
+        self.failure: OSError | None = None
+        """Error by which an event was lost."""
         self._lock = threading.Lock()
         last = deque(enumerate((line for line, _ in read_lines(folder)), 1), maxlen=1)
         self._seq = last[0][0] if last else 0
@@ -72,18 +74,33 @@ class Journal:
         sync_folder(folder)
 
     def append(self, event: AnyEvent) -> Record:
-        """Write one event. On return it survives a power cut, unless it is a live number."""
+        """Write one event. On return it survives a power cut, unless it is a live number. Raises OSError."""
         with self._lock:
             at_s = round(time.clock_gettime(time.CLOCK_BOOTTIME) - self._zero, 4)
             record = Record(self._seq + 1, at_s, wall_clock(), event)
             live = isinstance(event, LIVE)
             if live and self.ran_out_of_space:
                 return record  # what little is left belongs to the teardown
-            self._write(encode(record) + b"\n")
-            if not live:
-                os.fdatasync(self._fd)
+            try:
+                self._write(encode(record) + b"\n")
+                if not live:
+                    os.fdatasync(self._fd)
+            except OSError as error:
+                self.failure = error
+                raise
             self._seq += 1
             return record
+
+    def is_full(self) -> bool:
+        """Return True since there was no space for an event but the reserve."""
+        return self.ran_out_of_space
+
+    def lost(self) -> Problem | None:
+        """Return the problem (`journal-lost`, exit 6) if an event could not be written."""
+        if self.failure is None:
+            return None
+        text = f"the journal cannot be written: {self.failure.strerror}"
+        return JOURNAL_LOST.problem(text, place=str(self.path.parent), remedy=JOURNAL_LOST.way_out, exit=Exit.LEFT_BEHIND)
 
     def close(self) -> None:
         """Give back the reserve; the journal itself stays."""

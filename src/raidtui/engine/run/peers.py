@@ -26,7 +26,7 @@ import msgspec
 from raidtui.base.lines import LineReader, LineTooLong
 from raidtui.base.proc import CLEAN_ENV, PIPE, Child, ToolError, spawn
 from raidtui.base.text import clean
-from raidtui.engine.run import links
+from raidtui.engine.run import links, space
 from raidtui.engine.run.host_cores import counted
 from raidtui.engine.step_args import WorkloadRun, decode_args
 from raidtui.inventory.interfaces import link_of
@@ -90,7 +90,8 @@ def ssh_argv(address: str, forward: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the argv that starts a peer at an ssh destination. Raises ProblemError (`host-address`)."""
     if not _ADDRESS.fullmatch(address):
         raise fail(HOST_ADDRESS, f"{clean(address[:80])!r} is not an ssh destination", remedy=HOST_ADDRESS.way_out)
-    return (*_SSH, *forward, "--", address, as_root(start_script(_code().version, "peer")))
+    destination = re.sub(r"\[([^\[\]]+)\]$", r"\1", address)  # ssh takes IPv6 without brackets
+    return (*_SSH, *forward, "--", destination, as_root(start_script(_code().version, "peer")))
 
 
 def forward_argv(here: Path, there: str) -> tuple[str, ...]:
@@ -277,6 +278,8 @@ def _look(ref: str, address: str, argv_of: Callable[[str], Sequence[str]]) -> Ho
         if not hello.fio:
             remedy = f"Install it: apt install fio, or raidtui --on {address} prepare"
             raise fail(HOST_NO_FIO, f"fio is not installed on {address}", place=ref, remedy=remedy, exit=Exit.REFUSED)
+        if problem := space.too_little(f"{ref} ({address})", hello.folder, hello.free_bytes):
+            raise ProblemError(problem)
         return Host(ref, address, hello.host, hello.machine_id, hello.boot_id, hello.kernel,
                     hello.own_address, hello.storage_address, hello.own_link,
                     link_of(hello.storage_address) if hello.storage_address else None, round(difference, 3))  # fmt: skip

@@ -10,14 +10,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from raidtui import __version__
-from raidtui.base.files import write_atomic
 from raidtui.engine.machine import describe
-from raidtui.engine.run import claims, measuring, runs
+from raidtui.engine.run import claims, measuring, runs, space
 from raidtui.engine.run.conditioning import precondition
-from raidtui.engine.run.journal import JOURNAL_LOST, Journal
+from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.peers import Peers
 from raidtui.engine.run.second_look import look_again
-from raidtui.engine.run.tally import RESULT_NOT_SAVED, Tally
+from raidtui.engine.run.tally import Tally
 from raidtui.engine.run.target import Family, family_of_step, open_target, reserve
 from raidtui.engine.run.watchdog import Watchdog
 from raidtui.engine.step_args import Cooldown, Precondition, Prefill, Recheck, decode_args
@@ -25,7 +24,6 @@ from raidtui.engine.validity.incidents import LOST, UNHEALTHY
 from raidtui.gate.admit import LOOK_S, admit, readmit
 from raidtui.gate.locks import Lock
 from raidtui.gate.permit import Permit
-from raidtui.model.convert import encode
 from raidtui.model.event import (
     AnyEvent,
     CellDone,
@@ -105,8 +103,10 @@ class Runner:
                 self._failed(Exit.LEFT_BEHIND, problems)
             outcome = self._exit()
         except BaseException as error:  # the boundary of the process: journaled, then shown to whoever follows
-            self._problems.append(bug(error))
-            raise
+            self._failed(Exit.LEFT_BEHIND, [(lost := self.journal.lost()) or bug(error)])
+            if lost is None:
+                raise
+            outcome = self._exit()
         finally:
             self._emit_if_possible(RunFinished(int(outcome), outcome.words, tuple(self._problems)))
             self._save()
@@ -128,25 +128,17 @@ class Runner:
         try:
             self._emit(event)
         except OSError as error:
-            problem = Problem(JOURNAL_LOST.code, f"the journal cannot be written: {error.strerror}", str(self.folder))
-            self._failed(Exit.LEFT_BEHIND, [problem])
+            self._failed(Exit.LEFT_BEHIND, [self.journal.lost() or bug(error)])
 
     def _note_start(self) -> None:
-        machine = describe()
-        self._memory_bytes = machine.memory_bytes
+        self._memory_bytes = (machine := describe()).memory_bytes
         self._emit(RunStarted(self.folder.name, self.plan, machine, os.getpid(), __version__))
         if not processes.installed():
-            text = "psutil is not installed (apt install python3-psutil): cells do not say what else ran on the server"
-            self._emit(Noted(text, "warning"))
+            self._emit(Noted(processes.NOT_INSTALLED, "warning"))
 
     def _save(self) -> None:
-        if not self.tally.began:
-            return  # the cause is in the journal, and in the runner's log
-        try:
-            write_atomic(self.folder / "result.json", encode(self.tally.result()))
-        except OSError as error:
-            self._problems.append(Problem(RESULT_NOT_SAVED.code, f"result.json: {error.strerror}", str(self.folder)))
-            self._exits.add(Exit.INVALID)
+        if (problem := self.tally.save(self.folder)) is not None:
+            self._failed(Exit.INVALID, [problem])
 
     def _exit(self) -> Exit:
         worst_first = (Exit.REFUSED, Exit.LEFT_BEHIND, Exit.CANCELLED, Exit.BUILD_FAILED, Exit.INVALID)
@@ -180,7 +172,7 @@ class Runner:
     def _execute(self) -> None:
         self.context = Context(self.folder.name, self.folder, self._permits, self._report, self.cancel, (), self.builder)
         self.context.ours = lambda: signatures_left(self._done_builds)
-        self.watchdog = Watchdog(self._permits, self.cancel, self._emit_if_possible)
+        self.watchdog = Watchdog(self._permits, self.cancel, self._emit_if_possible, self.journal.is_full)
         self.thermometer = Thermometer([permit.disk.name for permit in self._permits.values()])
         self.sampler = self._new_sampler()
         self.watchdog.start()
@@ -191,9 +183,11 @@ class Runner:
                     self._block_if_needed(block, list(steps))
                 elif not self._straight(list(steps)):
                     break
-                if self.watchdog.lost or self.cancel.is_set() or Exit.LEFT_BEHIND in self._exits:
+                if self._ends:
                     break
         finally:
+            if self.journal.is_full():
+                self._failed(Exit.INVALID, [space.ran_full(space.THIS, self.folder)])
             if self.cancel.is_set():
                 self._failed(Exit.CANCELLED, [Problem(CANCELLED.code, "the run was cancelled", exit=130)])
             for step in self.plan.steps:
@@ -202,10 +196,16 @@ class Runner:
                 if left and step.phase == "teardown" and step.action == "disks.blank":
                     self._take_down([step])
             if self.watchdog.lost and not self._exits:
-                problems = [LOST.refusal.problem(f"disk {d} was lost", exit=Exit.INVALID) for d in self.watchdog.lost]
-                self._failed(Exit.INVALID, problems)
+                lost = [LOST.refusal.problem(f"disk {disk} was lost", exit=Exit.INVALID) for disk in self.watchdog.lost]
+                self._failed(Exit.INVALID, lost)
             self.watchdog.stop()
             self.sampler.stop()
+
+    @property
+    def _ends(self) -> bool:
+        """True if nothing more is built or measured."""
+        full = self.journal.is_full() or any(one.code == space.NO_SPACE.code for one in self._problems)
+        return full or bool(self.watchdog.lost) or self.cancel.is_set() or Exit.LEFT_BEHIND in self._exits
 
     def _new_peers(self) -> Peers:
         return Peers(self.folder.name, self.folder, self.plan, heard=lambda host, load: self._emit(HostSampled(host, load)))
@@ -220,8 +220,7 @@ class Runner:
             try:
                 self._do(step)
             except ProblemError as error:
-                otherwise = Exit.LEFT_BEHIND if step.phase == "finish" else Exit.BUILD_FAILED
-                self._failed(otherwise, error.problems)
+                self._failed(Exit.LEFT_BEHIND if step.phase == "finish" else Exit.BUILD_FAILED, error.problems)
                 return False
         return True
 
@@ -245,7 +244,7 @@ class Runner:
                 self._emit(DevicesBuilt(*family))
             look_again(steps[0].block, self._done_builds, self.context)
             self._measure_all(phases["measure"])
-            if not (self.watchdog.lost or self.cancel.is_set()):
+            if not self._ends:
                 look_again(steps[0].block, self._done_builds, self.context)
         except ProblemError as error:
             self._failed(Exit.BUILD_FAILED, error.problems)
@@ -255,7 +254,7 @@ class Runner:
 
     def _measure_all(self, steps: list[Step]) -> None:
         for cell, of_cell in itertools.groupby(steps, key=lambda step: step.cell):
-            if self.watchdog.lost or self.cancel.is_set() or Exit.LEFT_BEHIND in self._exits:
+            if self._ends:
                 return
             if why := self.tally.rankings.not_needed(self._cells[cell]):
                 self._emit(Skipped((cell,), why))
@@ -327,6 +326,8 @@ class Runner:
         try:
             if step.phase not in ("teardown", "finish") and self.cancel.is_set():
                 raise fail(CANCELLED, "the run was cancelled", exit=Exit.CANCELLED)
+            if step.phase == "build" and self.journal.is_full():
+                raise ProblemError(space.ran_full(space.THIS, self.folder))
             outcome = self._act(step)
         except ProblemError as error:
             emit(StepFailed(step.id, error.problems[0], took(), error.commands))
@@ -336,8 +337,7 @@ class Runner:
             raise
         finally:
             self.context.hold(self._permits)  # what a layer gave back
-        done = StepDone(step.id, outcome.result, took(), outcome.commands, outcome.facts, outcome.problems)
-        emit(done)
+        emit(StepDone(step.id, outcome.result, took(), outcome.commands, outcome.facts, outcome.problems))
         if outcome.problems:
             raise ProblemError(*outcome.problems)
 
@@ -395,7 +395,7 @@ class Runner:
             lost=self.watchdog.look,
             target=lambda args: self.peers.loading(step, args) if args.on else open_target(args, self.context),
             cores=self.peers.cores,
-            out_of_space=lambda: self.journal.ran_out_of_space,
+            out_of_space=self.journal.is_full,
         )
 
     def _family(self, step: Step) -> Family:

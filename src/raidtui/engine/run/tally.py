@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from raidtui.base.files import write_atomic
 from raidtui.engine.run.ranking import Rankings
 from raidtui.engine.step_args import common_args
-from raidtui.model.convert import decode, plain
+from raidtui.model.convert import decode, encode, plain
 from raidtui.model.disk import Disk
 from raidtui.model.event import CellDone, Noted, Record, RunFinished, RunStarted, Skipped, StepDone, StepFailed, StepStarted
 from raidtui.model.links import Links
 from raidtui.model.plan import OnHost, Plan, Step, block_parts
-from raidtui.model.problem import Problem, Refusal
+from raidtui.model.problem import Exit, Problem, Refusal
 from raidtui.model.refusals import NOTE
 from raidtui.model.result import RESULT_SCHEMA, Built, Cell, Result, Tuned
 
@@ -77,10 +79,15 @@ class Tally:
         elif isinstance(event, RunFinished):
             self._finished, self._ended = event, record.wall
 
-    @property
-    def began(self) -> bool:
-        """True once the run has begun; there is no result before."""
-        return self._start is not None
+    def save(self, folder: Path) -> Problem | None:
+        """Write the result so far into the run's folder; before the run has begun, there is none. Return what is wrong."""
+        if self._start is not None:
+            try:
+                write_atomic(folder / "result.json", encode(self.result()))
+            except OSError as error:
+                return RESULT_NOT_SAVED.problem(f"result.json: {error.strerror}", place=str(folder), exit=Exit.INVALID,
+                                                remedy=RESULT_NOT_SAVED.way_out)  # fmt: skip
+        return None
 
     @property
     def rankings(self) -> Rankings:

@@ -17,12 +17,18 @@ STOP_GRACE_S = 5.0
 
 
 class Watchdog:
-    """`stop_measuring` is set when a disk is lost or the run is cancelled: a workload that goes on then is for nothing."""
+    """`stop_measuring` is set when a disk is lost, the run is cancelled, or its journal is full: a workload that goes on
+    then is for nothing.
+    """
 
-    def __init__(self, permits: Mapping[str, Permit], cancel: threading.Event, emit: Callable[[AnyEvent], None]) -> None:
+    def __init__(
+        self, permits: Mapping[str, Permit], cancel: threading.Event, emit: Callable[[AnyEvent], None],
+        full: Callable[[], bool] = lambda: False
+    ) -> None:  # fmt: skip
         self._permits = permits
         self._cancel = cancel
         self._emit = emit
+        self._full = full
         self.stop_measuring = threading.Event()
         self.lost: list[str] = []
         """Ids of disks that went away, in the order in which they did."""
@@ -55,6 +61,8 @@ class Watchdog:
                 told = True
                 self.stop_measuring.set()
                 self._emit(CancelAsked("signal"))
+            if self._full():
+                self.stop_measuring.set()
             if time.monotonic() >= look_at_s:
                 look_at_s = time.monotonic() + _LOOK_EVERY_S
                 self.look()

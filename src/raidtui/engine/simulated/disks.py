@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from raidtui import inventory
+from raidtui.engine.host_views import HOSTS_SCHEMA
 from raidtui.engine.run import runs
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.recover import Report
@@ -20,6 +21,8 @@ from raidtui.inventory import Change
 from raidtui.inventory.reasons import reason
 from raidtui.model.disk import Disk
 from raidtui.model.event import RecoverFinished
+from raidtui.model.host_view import HostList, HostView
+from raidtui.model.network import Interface
 from raidtui.model.plan import Host
 from raidtui.model.protocol import RecoveredDisk, RecoveredRun
 from raidtui.model.recording import Named, named, read_recording
@@ -27,6 +30,7 @@ from raidtui.model.recording import Named, named, read_recording
 RECORDED_DISKS: Final = Path(__file__).with_name("disks.json")
 """Answer of `raidtui disks --json` in a lab with disks of three kinds."""
 
+_NO_KERNEL: Final = "none (simulated)"
 _TICK_S: Final = 1.0
 """Longest pause between two answers of `watch`, in seconds."""
 
@@ -76,6 +80,7 @@ def simulated_server(word: str) -> Server:
         watch=_watch,
         recover=_recover,
         look_at=_look_at,
+        see_hosts=_see_hosts,
         runner=("runner", "--simulate", word),
         simulated=True,
         machine_id=found.machine_id,
@@ -87,11 +92,24 @@ def _look_at(groups: Mapping[str, Sequence[str]]) -> dict[str, tuple[Host, ...]]
     """Return a simulated host for each address."""
     names = enumerate(((group, at, address) for group, found in groups.items() for at, address in enumerate(found, 1)), 1)
     hosts = [
-        (group, Host(f"{group}-{at}", address, f"simulated-{address}", address, address, "none (simulated)",
+        (group, Host(f"{group}-{at}", address, f"simulated-{address}", address, address, _NO_KERNEL,
                      f"192.0.2.{2 * number}", f"192.0.2.{2 * number + 1}"))
         for number, (group, at, address) in names
     ]  # fmt: skip
     return {group: tuple(host for other, host in hosts if other == group) for group in groups}
+
+
+def _see_hosts(storage: HostView, groups: Mapping[str, Sequence[str]]) -> Generator[HostView, None, HostList]:
+    """Tell of hosts with one interface each, and without disks."""
+    storage = HostView(ref=storage.ref, host=storage.host, kernel=_NO_KERNEL, disks=storage.disks)
+    network = (Interface("eth0", driver="simulated", up=True, speed_mbit_s=25_000, mtu=9000),)
+    views = tuple(
+        HostView(ref=host.ref, address=host.address, host=host.host, kernel=host.kernel, fio="simulated",
+                 own_address=host.own_address, networks=network)
+        for group in _look_at(groups).values() for host in group
+    )  # fmt: skip
+    yield from (storage, *views)
+    return HostList(HOSTS_SCHEMA, (storage, *views))
 
 
 def _with_holder(disk: Disk, held: Mapping[str, str]) -> Disk:

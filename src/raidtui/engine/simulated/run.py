@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from raidtui import __version__
+from raidtui.engine.run import space
 from raidtui.engine.run.entry import run
 from raidtui.engine.run.journal import wall_clock
 from raidtui.engine.run.measuring import device_uses
@@ -32,7 +33,7 @@ from raidtui.model.event import DisksAdmitted, HostSampled, RunStarted
 from raidtui.model.frame import SECTOR_BYTES, Frame
 from raidtui.model.hosts import HostLoad
 from raidtui.model.plan import Step
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.model.refusals import CANCELLED
 from raidtui.model.result import Cell, Machine, marked
 from raidtui.stack.action import Outcome
@@ -202,6 +203,8 @@ class SimulatedRunner(Runner):
         for number in range(1, ticks + 1):
             if self.watchdog.stop_measuring.wait(max(0.0, began + _CELL_S * number / ticks - time.monotonic())):
                 self._listen(None)
+                if self.journal.is_full() and not self.cancel.is_set():
+                    raise ProblemError(space.ran_full(space.THIS, self.folder))
                 raise fail(CANCELLED, "the run was cancelled", exit=Exit.CANCELLED)
             now = workload.scaled(self._noise())
             load = {disk.name: (now.disk_reads, now.disk_writes, now) for disk in disks}

@@ -67,7 +67,7 @@ NOTHING = invalid(
 def find_early_end(evidence: Evidence) -> Iterator[Mark]:
     if evidence.cancelled:
         yield CANCELLED.mark("the run was cancelled")
-    elif evidence.summary is None and not evidence.said and not evidence.lost:
+    elif evidence.summary is None and not (evidence.said or evidence.lost or evidence.out_of_space):
         yield NOTHING.mark("nothing was measured")
 
 
@@ -119,11 +119,11 @@ def find_clock_jumps(evidence: Evidence) -> Iterator[Mark]:
 MISSING = invalid(
     "samples-missing",
     "Samples may be missing",
-    "The file system of the run's journal ran out of space during the measurement.",
+    "The file system of the run's journal ran out of space during the measurement, which ended the run.",
     "Make space (`df /var/lib/raidtui`), and run the cell again (--layout, --workload).",
 )
 
 
 def find_missing_samples(evidence: Evidence) -> Iterator[Mark]:
-    if evidence.out_of_space and evidence.summary is not None:
+    if evidence.out_of_space:
         yield MISSING.mark("the file system of the journal ran out of space: samples may be missing")

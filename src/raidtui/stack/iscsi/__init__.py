@@ -8,7 +8,7 @@ from raidtui.model.tool import KernelModule, Tool
 from raidtui.stack import exports
 from raidtui.stack.action import Action
 from raidtui.stack.iscsi import plan
-from raidtui.stack.iscsi.build import EXPORTS
+from raidtui.stack.iscsi.build import EXPORTS, in_the_way
 from raidtui.stack.iscsi.spec import IscsiExport, IscsiSpec
 from raidtui.stack.layer import Layer
 
@@ -50,6 +50,7 @@ LAYER: Final = Layer(
         "iscsi.export": Action(
             args=IscsiExport,
             do=EXPORTS.create,
+            in_the_way=in_the_way,
             undo=EXPORTS.teardown,
             health=EXPORTS.health,
             members=EXPORTS.members,
@@ -59,6 +60,7 @@ LAYER: Final = Layer(
         "iscsi.offer": Action(
             args=IscsiExport,
             do=EXPORTS.target.offer,
+            in_the_way=in_the_way,
             undo=EXPORTS.target.withdraw,
             health=EXPORTS.target.health,
             members=EXPORTS.target.members,

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from raidtui.base.files import read_text
 from raidtui.model.plan import Argv
+from raidtui.model.problem import Problem, ProblemError
 from raidtui.stack.auth import chap_secret, take_key
 from raidtui.stack.context import Context
 from raidtui.stack.exports import Initiator, Kind, Target, load_modules
@@ -16,17 +17,29 @@ from raidtui.stack.iscsi import session
 from raidtui.stack.iscsi.plan import INITIATOR_MODULES, TARGET_MODULES, device_path
 from raidtui.stack.iscsi.spec import IscsiExport, Unit
 from raidtui.stack.links import require_rdma
+from raidtui.stack.listeners import taken
 from raidtui.stack.teardown import lend
 
 LIO: Final = Path("/sys/kernel/config/target")
+
+
+def in_the_way(export: IscsiExport) -> Iterator[Problem]:
+    """Yield a problem (`export-address-taken`) for each portal whose address and port something listens on.
+
+    A portal of another target could be shared, but its transport and its end would be the other one's.
+    """
+    for address in export.addresses:
+        yield from taken(address, export.port, tcp=True, rdma=export.transport == "iser", place=export.name)
 
 
 def make(context: Context, export: IscsiExport, paths: Mapping[str, str]) -> Iterator[Argv]:
     """Export; yield the commands. The target opens its devices exclusively, and holds them from then on."""
     yield from load_modules(TARGET_MODULES[export.transport])
     if export.transport == "iser":
-        for login in export.logins:
-            require_rdma(login.address, export.name)
+        for address in export.addresses:
+            require_rdma(address, export.name)
+    if problems := tuple(in_the_way(export)):
+        raise ProblemError(*problems)
     with ExitStack() as lent:
         for unit in export.devices:
             lent.enter_context(lend(context, unit.on))

@@ -23,6 +23,7 @@ from raidtui.stack.auth import hide
 from raidtui.stack.builder.telling import tell
 from raidtui.stack.iscsi.plan import export_argvs, unexport_argvs
 from raidtui.stack.iscsi.spec import IscsiExport
+from raidtui.stack.links import bracketed
 
 _DBROOT: Final = Path("/sys/kernel/config/target/dbroot")
 _GROUP: Final = 1
@@ -51,8 +52,8 @@ def export(planned: IscsiExport, paths: dict[str, str], keys: dict[str, str]) ->
         for lun, place in enumerate(planned.units_of(login)):
             MappedLUN(allowed, lun, tpg_lun=units[place])
     group.enable = True
-    for portal in planned.portals:
-        NetworkPortal(group, portal.rpartition(":")[0], planned.port).iser = planned.transport == "iser"
+    for address in planned.addresses:
+        NetworkPortal(group, bracketed(address), planned.port).iser = planned.transport == "iser"
 
 
 def unexport(planned: IscsiExport) -> bool:

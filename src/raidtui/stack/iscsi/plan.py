@@ -28,7 +28,7 @@ from raidtui.stack.iscsi.spec import (
     Unit,
 )
 from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, all_at_once
-from raidtui.stack.links import own_rdma_problems, rdma_problems, wrong_address
+from raidtui.stack.links import canonical, own_rdma_problems, rdma_problems, wrong_address
 from raidtui.stack.shares import loaded_by, shares
 
 TARGET_MODULES: Final = {"tcp": ("target_core_iblock", "iscsi_target_mod"),
@@ -154,7 +154,7 @@ def plan_on(spec: IscsiSpec, parts: Parts, names: Names, hosts: Sequence[Host]) 
 
 
 def _login(spec: IscsiSpec, created: Created, address: str, units: tuple[int, ...] = ()) -> Login:
-    return Login(_INITIATOR + created.name, address, units, created.name if spec.auth else "")
+    return Login(_INITIATOR + created.name, canonical(address), units, created.name if spec.auth else "")
 
 
 def _export(spec: IscsiSpec, below: Sequence[Part], created: Created, logins: Sequence[Login]) -> IscsiExport:
@@ -185,7 +185,8 @@ def _export(spec: IscsiSpec, below: Sequence[Part], created: Created, logins: Se
 
 def device_path(export: IscsiExport, lun: int) -> str:
     """Return the path under which udev shows a unit of the session."""
-    return f"/dev/disk/by-path/ip-{export.portal}-iscsi-{export.iqn}-lun-{lun}"
+    # Addresses of IPv6 have no brackets there (systemd, udev-builtin-path_id.c).
+    return f"/dev/disk/by-path/ip-{export.address}:{export.port}-iscsi-{export.iqn}-lun-{lun}"
 
 
 def create_argvs(export: IscsiExport, paths: Mapping[str, str]) -> tuple[Argv, ...]:
@@ -219,7 +220,7 @@ def export_argvs(export: IscsiExport, paths: Mapping[str, str]) -> tuple[Argv, .
                 f"password={SHOWN}")] if login.key else []),
             *(("targetcli", f"{group}/acls/{login.initiator}", "create", str(lun), str(unit))
               for lun, unit in enumerate(export.units_of(login))))),
-        *(("targetcli", f"{group}/portals", "create", *portal.rsplit(":", 1)) for portal in export.portals),
+        *(("targetcli", f"{group}/portals", "create", address, str(export.port)) for address in export.addresses),
         *(("targetcli", f"{group}/portals/{portal}", "enable_iser", "boolean=true") for portal in export.portals
           if export.transport == "iser"),
     )  # fmt: skip

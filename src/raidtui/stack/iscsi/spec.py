@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from raidtui.model.convert import Operand
 from raidtui.model.scenario import Name
+from raidtui.stack.links import with_port
 from raidtui.stack.tuning.spec import Tuning
 
 Transport = Literal["tcp", "iser"]
@@ -27,7 +28,7 @@ class IscsiSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     to: Name | None = None
     """The group of hosts that log in and are measured, each with a region of its own. Default: the storage server
     itself, over its loopback address."""
-    address: Annotated[str, Meta(max_length=64, examples=["10.0.0.1"])] | None = None
+    address: Annotated[str, Meta(max_length=64, examples=["10.0.0.1", "fd00::1"])] | None = None
     """Address of the storage server to log in to itself by, without `to`. Default: its loopback address; iser needs an
     address of an RDMA device."""
     auth: Literal["chap"] | None = None
@@ -99,7 +100,7 @@ class IscsiExport(msgspec.Struct, frozen=True):
 
     @property
     def portal(self) -> str:
-        return f"{self.address}:{self.port}"
+        return with_port(self.address, self.port)
 
     @property
     def logins(self) -> tuple[Login, ...]:
@@ -111,6 +112,11 @@ class IscsiExport(msgspec.Struct, frozen=True):
         return login.units or tuple(range(len(self.devices)))
 
     @property
+    def addresses(self) -> tuple[str, ...]:
+        """Return every address that the target listens on."""
+        return tuple(dict.fromkeys(login.address for login in self.logins))
+
+    @property
     def portals(self) -> tuple[str, ...]:
-        """Return every address and port that the target listens on."""
-        return tuple(dict.fromkeys(f"{login.address}:{self.port}" for login in self.logins))
+        """Return every address and port that the target listens on, as configfs names them: `[fd00::1]:3260`."""
+        return tuple(with_port(address, self.port) for address in self.addresses)

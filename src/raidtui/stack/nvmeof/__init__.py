@@ -9,7 +9,7 @@ from raidtui.stack import exports
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
 from raidtui.stack.nvmeof import plan
-from raidtui.stack.nvmeof.build import EXPORTS
+from raidtui.stack.nvmeof.build import EXPORTS, in_the_way
 from raidtui.stack.nvmeof.spec import Export, NvmeofSpec
 
 _FULL_KERNEL: Final = "Install the distribution's full kernel (linux-image-amd64)."
@@ -48,6 +48,7 @@ LAYER: Final = Layer(
         "nvmeof.export": Action(
             args=Export,
             do=EXPORTS.create,
+            in_the_way=in_the_way,
             undo=EXPORTS.teardown,
             health=EXPORTS.health,
             members=EXPORTS.members,
@@ -57,6 +58,7 @@ LAYER: Final = Layer(
         "nvmeof.offer": Action(
             args=Export,
             do=EXPORTS.target.offer,
+            in_the_way=in_the_way,
             undo=EXPORTS.target.withdraw,
             health=EXPORTS.target.health,
             members=EXPORTS.target.members,

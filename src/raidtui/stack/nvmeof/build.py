@@ -6,15 +6,23 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.stack.auth import dhchap_key, hide, take_key
 from raidtui.stack.calls import bounded
 from raidtui.stack.context import Context
 from raidtui.stack.exports import MISSING, Initiator, Kind, Target, load_modules
 from raidtui.stack.links import require_rdma
+from raidtui.stack.listeners import taken
 from raidtui.stack.nvmeof import initiator, target
 from raidtui.stack.nvmeof.plan import INITIATOR_MODULES, TARGET_MODULES, device_path, disconnect_argv
 from raidtui.stack.nvmeof.spec import Export
+
+
+def in_the_way(export: Export) -> Iterator[Problem]:
+    """Yield a problem (`export-address-taken`) if something listens on the address and port of the export."""
+    if export.service:
+        yield from taken(export.address, export.service, tcp=export.transport == "tcp", rdma=export.transport == "rdma",
+                         place=export.name)  # fmt: skip
 
 
 def make(context: Context, export: Export, paths: Mapping[str, str]) -> Iterator[Argv]:
@@ -22,6 +30,8 @@ def make(context: Context, export: Export, paths: Mapping[str, str]) -> Iterator
     yield from load_modules(TARGET_MODULES[export.transport])
     if export.transport == "rdma":
         require_rdma(export.address, export.name)
+    if problems := tuple(in_the_way(export)):
+        raise ProblemError(*problems)
     if not target.NVMET.is_dir():
         raise fail(MISSING, f"{target.NVMET} does not exist", place=export.name, remedy=MISSING.way_out, exit=Exit.REFUSED)
     key = dhchap_key() if export.key else ""

@@ -21,7 +21,7 @@ from raidtui.model.scenario import Policy
 from raidtui.stack.auth import SHOWN, kernel_lacks
 from raidtui.stack.exports import LOOPBACK, port_of
 from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, all_at_once
-from raidtui.stack.links import own_rdma_problems, rdma_problems, wrong_address
+from raidtui.stack.links import canonical, own_rdma_problems, rdma_problems, wrong_address
 from raidtui.stack.nvmeof import target
 from raidtui.stack.nvmeof.spec import (
     DEFAULT_IN_CAPSULE_BYTES,
@@ -202,7 +202,7 @@ def _export(spec: NvmeofSpec, below: Sequence[Part], created: Created, address: 
         host_id=host,
         port=1 + own.int % 0xFFFE,
         transport=spec.transport,
-        address=address,
+        address=canonical(address),
         service="" if spec.transport == "loop" else str(port_of(created.uuid)),
         devices=namespaces,
         disks=tuple(dict.fromkeys(disk for one in below for disk in one.disks)),

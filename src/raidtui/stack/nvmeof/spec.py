@@ -36,7 +36,7 @@ class NvmeofSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     to: Name | None = None
     """The group of hosts that connect and are measured, each with a region of its own. Default: the storage server
     itself, over its loopback address."""
-    address: Annotated[str, Meta(max_length=64, examples=["10.0.0.1"])] | None = None
+    address: Annotated[str, Meta(max_length=64, examples=["10.0.0.1", "fd00::1"])] | None = None
     """Address of the storage server to connect to itself by, without `to`. Default: its loopback address; rdma has none,
     and needs an address of an RDMA device."""
     auth: Literal["dh-hmac-chap"] | None = None

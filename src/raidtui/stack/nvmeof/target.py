@@ -16,7 +16,7 @@ from raidtui.base.files import read_text
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.auth import SHOWN, hide, no_auth
-from raidtui.stack.links import ADDRESS_TAKEN
+from raidtui.stack.links import ADDRESS_TAKEN, family, with_port
 from raidtui.stack.nvmeof.spec import Export
 
 NVMET: Final = Path("/sys/kernel/config/nvmet")
@@ -106,7 +106,7 @@ def export_changes(export: Export, paths: Mapping[str, str], key: str = SHOWN) -
     yield Change("write", entry / "addr_trtype", export.transport)
     yield Change("write", entry / "addr_traddr", export.address)
     if export.service:
-        yield Change("write", entry / "addr_adrfam", "ipv4")
+        yield Change("write", entry / "addr_adrfam", family(export.address))
         yield Change("write", entry / "addr_trsvcid", export.service)
     if export.in_capsule_bytes is not None:
         yield Change("write", entry / "param_inline_data_size", str(export.in_capsule_bytes))
@@ -126,7 +126,7 @@ def make(export: Export, paths: Mapping[str, str], key: str = "") -> tuple[Argv,
                        exit=Exit.REFUSED) from None  # fmt: skip
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                raise fail(ADDRESS_TAKEN, f"another target listens on {export.address} port {export.service}",
+                raise fail(ADDRESS_TAKEN, f"another target listens on {with_port(export.address, export.service)}",
                            place=export.name, remedy=ADDRESS_TAKEN.way_out, exit=Exit.BUILD_FAILED) from error  # fmt: skip
             text = f"{change.path}: {error.strerror}" + (f" ({change.told})" if change.value else "")
             raise fail(REFUSED, text, place=export.name, remedy="Look at dmesg.", exit=Exit.BUILD_FAILED) from error
@@ -145,6 +145,7 @@ def read(export: Export) -> dict[str, Any]:
         "hosts": sorted(path.name for path in (own / "allowed_hosts").glob("*")),
         "authenticated": (_word(host(export) / KEY_FILE) or "").startswith("DHHC-"),
         "transport": _word(entry / "addr_trtype"),
+        "family": _word(entry / "addr_adrfam") if export.service else "",
         "address": _word(entry / "addr_traddr"),
         "service": _word(entry / "addr_trsvcid") if export.service else "",
         "in_capsule_bytes": _number(entry / "param_inline_data_size") if export.in_capsule_bytes is not None else None,
@@ -161,6 +162,7 @@ def asked(export: Export) -> dict[str, Any]:
         "hosts": [export.host_nqn],
         "authenticated": bool(export.key),
         "transport": export.transport,
+        "family": family(export.address) if export.service else "",
         "address": export.address,
         "service": export.service,
         "in_capsule_bytes": export.in_capsule_bytes,
