@@ -96,6 +96,13 @@ class Link:
         """Send one request and return its answer. Raises ProblemError: the engine's refusal, or `engine-lost`."""
         return await asyncio.to_thread(self._opened().call, method, params, type_)
 
+    async def call_with_progress(
+        self, method: str, params: Any, type_: type[Any], progress_type: type[Any], show: Callable[[Any], None]
+    ) -> Any:  # fmt: skip
+        """Send one request, pass its events to `show` from another thread, and return its answer. Raises ProblemError."""
+        call = self._opened().call_with_progress
+        return await asyncio.to_thread(call, method, params, type_, progress_type, show)
+
     async def result(self, run: str) -> bytes:
         """Return the result file of a run. Raises ProblemError."""
         return await asyncio.to_thread(self._opened().result, run)

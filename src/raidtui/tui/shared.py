@@ -124,6 +124,8 @@ class SharedApp(KeyQueue):
         self.history = History()
         self.draft_changed: Signal[Draft] = Signal(self, "draft")
         self.drafts = DraftKeeper(self)
+        self.hosts: dict[str, tuple[str, ...]] = {}
+        """ssh destinations of the hosts beside the storage server, by group."""
         self.notices: list[str] = []
         """Sentences about settings of the operator that were ignored."""
         self.run_words = ""

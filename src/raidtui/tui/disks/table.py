@@ -158,7 +158,8 @@ A disk is free when every check says so; only free disks can be selected. **spac
 **shift** and up or down a range, **a** all free disks of the same model and size. **r** gives the selected disks to a role
 of the draft, **x** takes them out of theirs. **enter** shows all facts about the disk, and how to free it.
 
-The list is updated continuously, and the head shows its age; **ctrl+r** looks at every disk now.
+The list is updated continuously, and the head shows its age; **ctrl+r** looks at every disk now. If the draft has other
+hosts, **h** goes from one to the next: system, network and disks of each, as it was when it was asked.
 
 `/` filters by what you type: serial, model, kind, size, name, role, state, and what uses the disk.
 `<`, `>` and a click on a title sort.
@@ -169,6 +170,8 @@ The list is updated continuously, and the head shows its age; **ctrl+r** looks a
             "space", "select", "Select", id="table.select", tooltip="Select the disk, or no longer; says why it cannot be"
         ),
         Binding("enter", "choose", "Details", id="table.open", tooltip="Details of the disk under the cursor"),
+        # Columns always fit here: `h` is not needed to go to the left.
+        Binding("h", "screen.host(1)", "Hosts", id="disks.host", tooltip="The next host of the draft"),
     ]
 
     def __init__(self, selectable: Callable[[str], bool], *, id: str, empty: str) -> None:
@@ -188,8 +191,8 @@ The list is updated continuously, and the head shows its age; **ctrl+r** looks a
         self.present(self._entries)
 
 
-def detail(entry: Entry | None, signs: Glyphs) -> RenderableType:
-    """Return the content of the details pane."""
+def detail(entry: Entry | None, signs: Glyphs, *, own: bool = True) -> RenderableType:
+    """Return the content of the details pane. `own`: the disk is the storage server's, which alone can have a role."""
     if entry is None:
         return Text("No disk is under the cursor.", style="dim")
     facts, disk = entry.facts, entry.facts.disk
@@ -197,7 +200,7 @@ def detail(entry: Entry | None, signs: Glyphs) -> RenderableType:
     role = f", in role {entry.role}" if entry.role else ""
     state = Text(state_words(facts, signs) + role)
     known = fact_grid([("serial", facts.serial)] if disk is None else _known(disk, signs))
-    return Group(heading, state, Text(), *_availability(entry, signs), Text(), known)
+    return Group(heading, state, Text(), *_availability(entry, signs, own=own), Text(), known)
 
 
 def _known(disk: Disk, signs: Glyphs) -> Iterator[tuple[str, str]]:
@@ -234,7 +237,7 @@ def _size(disk: Disk) -> str:
     return f"{value:.3g} {unit} ({disk.size_bytes:,} bytes)"
 
 
-def _availability(entry: Entry, signs: Glyphs) -> Iterator[RenderableType]:
+def _availability(entry: Entry, signs: Glyphs, *, own: bool) -> Iterator[RenderableType]:
     """Yield why the disk is not free and how to free it, or the keys for a free disk."""
     facts = entry.facts
     if facts.gone:
@@ -248,7 +251,9 @@ def _availability(entry: Entry, signs: Glyphs) -> Iterator[RenderableType]:
             from raidtui.front.phrases import look_line  # the first frame does without it
 
             yield Text(f"{look_line(facts.disk.look)}.")
-        yield Text("x takes it out of its role." if entry.role else "space selects it, r gives it to a role.", style="dim")
+        if own:
+            keys = "x takes it out of its role." if entry.role else "space selects it, r gives it to a role."
+            yield Text(keys, style="dim")
     elif facts.disk is not None:
         yield Text("Not free:", style="bold")
         for reason in reasons_of(facts.disk):

@@ -1,9 +1,8 @@
-"""The screen Disks: every disk of the server, why it is not free, and its role in the draft."""
+"""The screen Disks: every disk of the server, why it is not free, and its role in the draft; disks of the draft's hosts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on
@@ -14,41 +13,16 @@ from textual.widgets import Input, Static
 
 from raidtui.base.text import clean, plural
 from raidtui.tui.disks.entries import DiskEntries, Entry, fitting, ids_by_name, ordered, reasons_of, same_model, used_by
+from raidtui.tui.disks.roles import ask_role
 from raidtui.tui.disks.table import DiskTable, detail
-from raidtui.tui.draft import USUAL_ROLES, Draft, next_role, role_names, with_role, without_disks, wrong_role_name
+from raidtui.tui.draft import EMPTY, Draft, host_groups, with_role, without_disks
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.shared import Seen
-from raidtui.tui.widgets.dialog import AskText, Offer
 from raidtui.tui.widgets.glyphs import glyphs
 
-_OFFERED = 6
-
-
-def ask_role(draft: Draft, entries: Sequence[Entry]) -> AskText:
-    """Return the dialog that asks for the role of the disks."""
-    count = plural(len(entries), "disk")
-    asked = [f"Which role {'is' if len(entries) == 1 else 'are'} {_names(entries)} for?"]
-    if moving := [entry for entry in entries if entry.role]:
-        asked.append(f"{len(moving)} of them {'leaves its' if len(moving) == 1 else 'leave their'} role for it.")
-    return AskText(
-        f"Role of {count}", "\n".join(asked), value=next_role(draft), check=wrong_role_name, offers=_offers(draft)
-    )
-
-
-def _offers(draft: Draft) -> tuple[Offer, ...]:
-    """Return the roles of the draft with their number of disks, then usual names that it does not have."""
-    held = {name: len(draft.bind.get(name, ())) for name in role_names(draft)}
-    here = [Offer(name, f"has {plural(count, 'disk')}" if count else "has no disks yet") for name, count in held.items()]
-    usual = [Offer(name, "new") for name in USUAL_ROLES if name not in held]
-    return tuple((here + usual)[: max(_OFFERED, len(here))])
-
-
-def _names(entries: Sequence[Entry]) -> str:
-    if len(entries) == 1:
-        return clean(entries[0].facts.serial, 40)
-    kinds = {(entry.facts.model, entry.facts.size) for entry in entries}
-    same = f", {clean(entries[0].facts.model, 30)} of {entries[0].facts.size}," if len(kinds) == 1 else ""
-    return f"these {len(entries)} disks{same}"
+if TYPE_CHECKING:
+    from raidtui.model.host_view import HostView
+    from raidtui.tui.disks.hosts import HostBar, HostSeen
 
 
 class Detail(VerticalScroll):
@@ -86,6 +60,8 @@ class DisksScreen(ModeScreen):
         Binding("x,delete", "take_out", "No role", id="disks.no_role", tooltip="Take the disks out of their role"),
         Binding("slash", "filter", "Filter", id="disks.filter", tooltip="Filter by serial, model, kind, size, use"),
         Binding("ctrl+r", "refresh", "Look", id="disks.refresh", tooltip="Look at every disk again, now"),
+        Binding("h", "host(1)", "Hosts", id="disks.host", tooltip="The next host: storage server, then those of the draft"),
+        Binding("H", "host(-1)", "Host before", id="disks.host_before", tooltip="The host before", show=False),
         Binding("tab", "other_pane", "Pane", id="disks.pane", tooltip="From the table to the details and back"),
         Binding("escape", "back", "Back", id="disks.back", show=False,
                 tooltip="Close the details, clear the filter, select nothing"),
@@ -96,6 +72,8 @@ class DisksScreen(ModeScreen):
     def __init__(self) -> None:
         super().__init__()
         self._known_disks = DiskEntries()
+        self._bar: HostBar | None = None
+        """Hosts of the draft; None as long as none are named."""
         self._entries: dict[str, Entry] = {}
         """All entries by id, including filtered-out ones."""
         self._shown: list[Entry] = []
@@ -117,10 +95,14 @@ class DisksScreen(ModeScreen):
     def on_mount(self) -> None:
         app = self.raidtui
         app.disks_changed.subscribe(self, lambda _: self._show())
-        app.draft_changed.subscribe(self, lambda _: self._show())
-        app.link_changed.subscribe(self, lambda _: self._show())
+        app.draft_changed.subscribe(self, lambda _: self._changed())
+        app.link_changed.subscribe(self, lambda _: self._changed())
         self.query_one("#disk-detail").border_title = "Details"
         self._show()
+
+    def on_screen_resume(self) -> None:
+        super().on_screen_resume()
+        self._look_at_hosts()
 
     @property
     def seen(self) -> Seen | None:
@@ -139,12 +121,16 @@ class DisksScreen(ModeScreen):
         key = self._table.cursor_key
         return None if key is None else self._entries.get(key)
 
+    def _changed(self) -> None:
+        self._look_at_hosts()
+        self._show()
+
     def _show(self) -> None:
         """Update everything; the table redraws only changed lines."""
-        found = self.raidtui.disks
-        entries = self._known_disks.entries(found.disks if found else (), self.raidtui.draft)
+        entries = self._listed()
         self._entries = {entry.id: entry for entry in entries}
-        self._picked = frozenset(key for key in self._picked if self._selectable(key))
+        if self._other_host is None:
+            self._picked = frozenset(key for key in self._picked if self._selectable(key))
         self._shown = ordered(fitting(entries, self._filter.value), self._sort, self._descending)
         table = self._table
         if (empty := self._empty_words()) != table.empty:
@@ -154,8 +140,20 @@ class DisksScreen(ModeScreen):
         self._mark()
         self._show_detail()
 
+    def _listed(self) -> list[Entry]:
+        """Return the disks of the marked host; those of the storage server have their roles."""
+        if (host := self._other_host) is not None:
+            return DiskEntries().entries(host.disks, EMPTY)
+        found = self.raidtui.disks
+        return self._known_disks.entries(found.disks if found else (), self.raidtui.draft)
+
     def _empty_words(self) -> str:
         app = self.raidtui
+        if (host := self._other_host) is not None and not self._entries:
+            ref = clean(host.ref, 40)
+            if host.waits_for:
+                return f"{ref} has not answered yet …"
+            return f"No disks were found on {ref}." if host.kernel else f"{ref} was not seen.\nctrl+r asks again"
         if app.disks is None:
             there = clean(app.place, 60)
             return f"connecting to {there} …" if app.link_state.problem is None else f"{there} does not answer yet"
@@ -166,7 +164,8 @@ class DisksScreen(ModeScreen):
 
     def _mark(self) -> None:
         table = self._table
-        visible = self._picked.intersection(entry.id for entry in self._shown)
+        own = self._shown if self._other_host is None else ()
+        visible = self._picked.intersection(entry.id for entry in own)
         if table.selected != visible:
             table.selected = visible
         self._show_title()
@@ -174,7 +173,8 @@ class DisksScreen(ModeScreen):
 
     def _show_title(self) -> None:
         there = [entry for entry in self._entries.values() if not entry.facts.gone]
-        parts = ["Disks"]
+        host = self._other_host
+        parts = ["Disks" if host is None else f"Disks of {clean(host.ref, 40)}"]
         if there:
             parts += [f"{len(there)}", f"{sum(entry.facts.free for entry in there)} free"]
         if gone := len(self._entries) - len(there):
@@ -190,14 +190,16 @@ class DisksScreen(ModeScreen):
         pane.border_subtitle = dot.join(Text(words).markup for words in roles)
 
     def _show_detail(self) -> None:
-        self.query_one("#disk-words", Static).update(detail(self._here, glyphs()))
+        self.query_one("#disk-words", Static).update(detail(self._here, glyphs(), own=self._other_host is None))
 
     def _selectable(self, key: str) -> bool:
         entry = self._entries.get(key)
-        return entry is not None and entry.facts.free
+        return entry is not None and entry.facts.free and self._other_host is None
 
     @on(DiskTable.SelectionChanged)
     def _selected(self) -> None:
+        if self._other_host is not None:
+            return
         table = self._table
         visible = frozenset(entry.id for entry in self._shown)
         self._picked = self._picked - visible | table.selected & visible
@@ -211,6 +213,10 @@ class DisksScreen(ModeScreen):
 
     def _show_reason(self, entry: Entry) -> None:
         facts = entry.facts
+        if facts.free and (host := self._other_host) is not None:
+            self.notify(f"Roles have disks of the storage server alone; this one is on {clean(host.ref, 40)}.",
+                        severity="warning", markup=False, timeout=8)  # fmt: skip
+            return
         words = [f"{facts.serial} cannot be selected: {facts.used or 'the disk is missing'}"]
         if facts.disk is not None and not facts.gone:
             remedies = [clean(reason.remedy) for reason in reasons_of(facts.disk) if reason.remedy]
@@ -230,7 +236,7 @@ class DisksScreen(ModeScreen):
 
     def _chosen_entries(self) -> list[Entry]:
         """Return the selected disks in table order, else the one under the cursor."""
-        if self._picked:
+        if self._picked and self._other_host is None:
             order = {entry.id: index for index, entry in enumerate(self._shown)}
             return sorted((self._entries[key] for key in self._picked), key=lambda e: order.get(e.id, len(order)))
         return [self._here] if self._here is not None else []
@@ -280,6 +286,47 @@ class DisksScreen(ModeScreen):
         if link.up:
             self.raidtui.look_at_disks()
             self.show_age()
+            self._look_at_hosts(again=True)
+
+    @property
+    def _other_host(self) -> HostView | None:
+        """The marked host if it is not the storage server."""
+        return None if self._bar is None else self._bar.marked
+
+    def _look_at_hosts(self, *, again: bool = False) -> None:
+        """Ask the draft's hosts what they have: once, unless `again`. A run that goes on is not disturbed by itself."""
+        app = self.raidtui
+        if not app.link_state.up or not self.is_current or not (app.hosts or self._bar):
+            return
+        from raidtui.tui.disks.hosts import HostBar, named_hosts
+
+        named = named_hosts(app)
+        if named == (self._bar.asked if self._bar else {}) and not again:
+            return
+        if app.run_words and not again:
+            return
+        if self._bar is None:
+            self._bar = HostBar(named)
+            self.query_one("#disk-list").mount(self._bar, before=self._table)
+        else:
+            self._bar.look(named)
+        self._show()
+
+    def action_host(self, by: int) -> None:
+        """Show the disks of another host; without names of hosts, ask for them."""
+        if not self.raidtui.hosts:
+            from raidtui.tui.host_names import ask_hosts
+
+            ask_hosts(self.raidtui, self._look_at_hosts)
+        elif self._bar is None:
+            self._look_at_hosts(again=True)
+        else:
+            self._bar.mark(by)
+            self._show()
+
+    def on_host_seen(self, message: HostSeen) -> None:
+        if self._bar is not None and self._bar.take(message):
+            self._show()
 
     def action_filter(self) -> None:
         self.remove_class("-detail")
@@ -335,6 +382,10 @@ class DisksScreen(ModeScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Grey actions that have no disk to work on."""
+        if action == "host":
+            return bool(host_groups(self.raidtui.draft))
+        if self._other_host is not None and action in ("all_alike", "give_role", "take_out"):
+            return None
         if action in ("all_alike", "give_role"):
             return True if self._entries else None
         if action == "take_out":

@@ -16,7 +16,6 @@ from textual.widgets import Static
 from raidtui.base.text import clean, plural
 from raidtui.client.engine_client import EngineClient
 from raidtui.front import follow
-from raidtui.front.hosts import host_words, hosts_of
 from raidtui.front.plan import replay_line
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import Problem, ProblemError
@@ -24,6 +23,7 @@ from raidtui.model.protocol import DiskList, PlanRequest
 from raidtui.model.units import duration_text
 from raidtui.tui.compose.files import save
 from raidtui.tui.draft import Draft, host_groups, names_in
+from raidtui.tui.host_names import ask_hosts
 from raidtui.tui.plan.dialogs import ChoiceDialog, ConsentDialog
 from raidtui.tui.plan.panes import (
     StepTree,
@@ -38,7 +38,6 @@ from raidtui.tui.plan.panes import (
 )
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.shared import Seen
-from raidtui.tui.widgets.dialog import AskText
 
 
 class Overview(VerticalScroll):
@@ -83,8 +82,6 @@ class PlanScreen(ModeScreen):
     def __init__(self) -> None:
         super().__init__()
         self._options = Options()
-        self._hosts: dict[str, tuple[str, ...]] = {}
-        """ssh destinations of the hosts beside the storage server, by group."""
         self._plan: Plan | None = None
         self._request: PlanRequest | None = None
         """Request that the current plan or refusal answers."""
@@ -127,7 +124,7 @@ class PlanScreen(ModeScreen):
 
     def _ask_if_changed(self) -> None:
         """Request a plan if the draft, the options or the disks changed since the last request."""
-        request = request_of(self.raidtui.draft, self._options, self._hosts)
+        request = request_of(self.raidtui.draft, self._options, self.raidtui.hosts)
         if request == self._request and self._disks == disk_facts(self.raidtui.disks):
             self._show()
         elif self._busy != _STARTING:
@@ -204,7 +201,7 @@ class PlanScreen(ModeScreen):
 
     def action_again(self) -> None:
         self._not_started = ()
-        self._ask(request_of(self.raidtui.draft, self._options, self._hosts))
+        self._ask(request_of(self.raidtui.draft, self._options, self.raidtui.hosts))
 
     def action_rehearse(self) -> None:
         self._choose(Options(not self._options.quick, self._options.layouts, self._options.workloads))
@@ -220,16 +217,7 @@ class PlanScreen(ModeScreen):
             self._ask_if_changed()
 
     def action_hosts(self) -> None:
-        groups = host_groups(self.raidtui.draft)
-        named = {group: self._hosts.get(group, ()) for group in groups}
-        asked = "As the storage server reaches them over ssh: clients=root@10.0.0.1,root@10.0.0.2"
-        dialog = AskText("Hosts", asked, value=" ".join(host_words(named)), check=_wrong_hosts)
-        self.app.push_screen(dialog, self._name_hosts)
-
-    def _name_hosts(self, text: str | None) -> None:
-        if text is not None:
-            self._hosts = hosts_of(text.split())
-            self._ask_if_changed()
+        ask_hosts(self.raidtui, self._ask_if_changed)
 
     def action_copy_commands(self) -> None:
         if self._plan is not None:
@@ -290,19 +278,10 @@ class PlanScreen(ModeScreen):
         except ProblemError as error:
             self._not_started = error.problems
             self._busy = ""
-            self._ask(request_of(self.raidtui.draft, self._options, self._hosts))
+            self._ask(request_of(self.raidtui.draft, self._options, self.raidtui.hosts))
             return
         self._busy, self._plan, self._request = "", None, None
         self.raidtui.follow_run(run)
-
-
-def _wrong_hosts(text: str) -> str:
-    """Return what is wrong with the words that name hosts; empty if nothing is."""
-    try:
-        hosts_of(text.split())
-    except ProblemError as error:
-        return error.problems[0].message
-    return ""
 
 
 _PLANNING = "planning …"
