@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -13,6 +14,7 @@ from raidtui.model.plan import Host, Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.amplification import Writes
+from raidtui.stack.exports import port_of
 from raidtui.stack.layer import Part, Planned
 from raidtui.stack.nvmeof import LAYER, initiator, target
 from raidtui.stack.nvmeof.plan import device_path
@@ -115,6 +117,18 @@ def test_the_family_of_the_port_is_read_back(configfs: Path) -> None:
 def client(number: int, **links: LinkEnd) -> Host:
     own, storage = f"10.0.{number}.2", f"10.0.{number}.1"
     return Host(f"clients-{number}", f"c{number}", "c", str(number), "boot", "6", own, storage, **links)
+
+
+def test_hosts_that_the_same_address_leads_to_have_ports_of_their_own() -> None:
+    uuid = "00000000-0000-0000-0000-000000000007"
+    assert [port_of(uuid), port_of(uuid, (61_007,)), port_of(uuid, (61_007, 61_008))] == [61_007, 61_008, 61_009]
+    assert port_of(str(UUID(int=4535)), (65_535,)) == 61_000
+    hosts = [Host(f"clients-{n}", f"c{n}", "c", str(n), "boot", "6", f"10.0.0.{n}", "10.0.0.100") for n in range(1, 200)]
+    assert LAYER.plan_on is not None
+    many = tuple(Part(f"lvm:{n}", f"/dev/v/{n}", 8 * GIB, 512, ("a",), True) for n in range(1, 200))
+    made = LAYER.plan_on(spec_of(to="clients"), {"on": many}, Names("abcd1234"), hosts)
+    services = [draft.args.service for draft in made.build if draft.action == "nvmeof.offer"]
+    assert len(set(services)) == len(services) == 199
 
 
 def test_rdma_to_other_hosts_is_refused_where_a_link_has_none() -> None:

@@ -18,6 +18,7 @@ from raidtui.model.host_view import LOOKING, HostList, HostView
 from raidtui.model.network import Interface, LinkEnd, RdmaPort
 from raidtui.model.problem import Problem
 from raidtui.model.protocol import DiskList
+from raidtui.tui.disks.hosts import HostSeen
 from raidtui.tui.disks.table import DiskTable
 from raidtui.tui.draft import EMPTY, Draft
 
@@ -168,3 +169,25 @@ def test_the_screen_at_each_size(show, name, size):
         await same_picture(pilot, f"{name}-unreachable")
 
     show(talk, size=size)
+
+
+def test_the_marked_one_of_many_hosts_is_in_view_and_disks_stay_while_a_host_is_asked_again(show, stage):
+    many = tuple(f"root@c{number}" for number in range(1, 31))
+    events = [STORAGE, *(HostView(ref=f"clients-{n}", address=one, host=f"c{n}", kernel="6", disks=(made.disk(n),))
+                         for n, one in enumerate(many, 1))]  # fmt: skip
+
+    async def talk(pilot, app):
+        await until(pilot, lambda: app.screen._bar is not None and len(app.screen._bar._views) == 31)
+        bar = app.screen._bar
+        await pilot.press("H")
+        assert bar.marked.ref == "clients-30"
+        line = bar._switch().plain
+        assert line.startswith("… ")
+        assert "clients-30" in line[:76]
+        bar.look(bar.asked)
+        bar.take(HostSeen(bar._number, HostView(ref="clients-30", address="root@c30", waits_for=LOOKING)))
+        assert (bar.marked.waits_for, len(bar.marked.disks)) == (LOOKING, 1)
+        await pilot.press("h")
+        assert not bar._switch().plain.startswith("…")
+
+    show(talk, hosts={"clients": many}, answer={"events": events, "until": "never", "then": []})

@@ -56,7 +56,8 @@ def see_hosts(
             pool.submit(_see, ref, address, argv_of, told.put)
         waiting = set(seen)
         while waiting:
-            view = seen[view.ref] = told.get()
+            view = told.get()
+            seen[view.ref] = view
             if not view.waits_for:
                 waiting.discard(view.ref)
             yield view

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,9 +81,11 @@ class Planned(Protocol):
 P = TypeVar("P", bound=Planned)
 
 
-def port_of(uuid: str) -> int:
-    """Return the TCP port of an export with this UUID."""
-    return _FIRST_PORT + UUID(uuid).int % (0x10000 - _FIRST_PORT)
+def port_of(uuid: str, taken: Collection[int] = ()) -> int:
+    """Return the TCP port of an export with this UUID: none that other exports of the same address have."""
+    count = 0x10000 - _FIRST_PORT
+    ports = (_FIRST_PORT + (UUID(uuid).int + more) % count for more in range(count))
+    return next(port for port in ports if port not in taken)
 
 
 def tolerates_failures(spec: object, counts: Counts) -> Mapping[str, tuple[int, str]]:

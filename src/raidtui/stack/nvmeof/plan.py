@@ -164,10 +164,11 @@ def plan_on(spec: NvmeofSpec, parts: Parts, names: Names, hosts: Sequence[Host])
     below, build, teardown, refs = parts["on"], list[Draft](), list[Draft](), list[tuple[str, ...]]()
     if spec.transport == "rdma" and (problems := tuple(rdma_problems(hosts, "nvmeof.transport"))):
         raise ProblemError(*problems)
-    paths: list[str] = []
+    paths, ports = list[str](), list[int]()
     for host, own in zip(hosts, shares(below, hosts), strict=True):
         offered, connected = names.new("nvmeof"), names.new("nvmeof")
-        export = _export(spec, own, offered, host.storage_address)
+        export = _export(spec, own, offered, host.storage_address, ports)
+        ports.append(int(export.service))
         connection = msgspec.structs.replace(export, name=connected.name, disks=())
         what, remove = f"{plural(len(own), 'device')} over {_PROTOCOLS[spec.transport]}", target.remove_argvs(export)
         offer = tuple(offer_argvs(export, {one.on: one.on_path for one in export.devices}))
@@ -186,8 +187,11 @@ def plan_on(spec: NvmeofSpec, parts: Parts, names: Names, hosts: Sequence[Host])
     return Planned(tuple(build), tuple(teardown), (loaded_by(below, hosts, refs, paths),))
 
 
-def _export(spec: NvmeofSpec, below: Sequence[Part], created: Created, address: str) -> Export:
-    """Return the export of these devices. `address`: where it listens; with the transport loop, any name."""
+def _export(spec: NvmeofSpec, below: Sequence[Part], created: Created, address: str, ports: Sequence[int] = ()) -> Export:
+    """Return the export of these devices. `address`: where it listens; with the transport loop, any name.
+
+    `ports`: those of the other exports beside it.
+    """
     own = uuid.UUID(created.uuid)
     host = str(uuid.uuid5(own, "host"))
     namespaces = tuple(
@@ -203,7 +207,7 @@ def _export(spec: NvmeofSpec, below: Sequence[Part], created: Created, address: 
         port=1 + own.int % 0xFFFE,
         transport=spec.transport,
         address=canonical(address),
-        service="" if spec.transport == "loop" else str(port_of(created.uuid)),
+        service="" if spec.transport == "loop" else str(port_of(created.uuid, ports)),
         devices=namespaces,
         disks=tuple(dict.fromkeys(disk for one in below for disk in one.disks)),
         queue_size=spec.queue_size,

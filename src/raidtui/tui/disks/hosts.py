@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 from textual.message import Message
@@ -81,8 +82,8 @@ class HostBar(Static):
             self._views[STORAGE] = known[STORAGE]
         for ref, address in ((f"{group}-{n}", one) for group, found in named.items() for n, one in enumerate(found, 1)):
             before = known.get(ref)
-            same = before is not None and before.address == address and not before.problems
-            self._views[ref] = before if same and before else HostView(ref=ref, address=address, waits_for="ssh")
+            kept = before if before and before.address == address else HostView(ref=ref, address=address)
+            self._views[ref] = msgspec.structs.replace(kept, waits_for="ssh", problems=())
         self._marked = min(self._marked, len(self._refs) - 1)
         self.set_class(bool(named), "-named")
         if named:
@@ -95,27 +96,36 @@ class HostBar(Static):
         """Take what became known; False if it is of an earlier look."""
         if seen.number != self._number:
             return False
-        if seen.view is not None:
-            self._views[seen.view.ref] = seen.view
-        else:
+        if (view := seen.view) is None:
             self._problems = seen.problems
-            waiting = [view.ref for view in self._views.values() if view.waits_for]
-            self._views |= {ref: HostView(ref=ref, address=self._views[ref].address) for ref in waiting}
+            self._views = {ref: msgspec.structs.replace(one, waits_for="") for ref, one in self._views.items()}
             self._ticking.pause()
+        elif view.waits_for and (known := self._views.get(view.ref)) is not None and known.disks:
+            self._views[view.ref] = msgspec.structs.replace(known, waits_for=view.waits_for)
+        else:
+            self._views[view.ref] = view
         self._draw()
         return True
+
+    def _switch(self) -> Text:
+        """Return the line of hosts; those before the marked one are left out as far as there is no room."""
+        signs, parts = glyphs(), list[Text]()
+        for number, ref in enumerate(self._refs):
+            view, here = self._views.get(ref), number == self._marked
+            state = "" if view is None else " …" if view.waits_for else " !" if view.problems else ""
+            part = Text().append(f"{signs.now} " if here else "  ", "bold")
+            parts.append(part.append(clean(ref, 40) + state, "bold reverse" if here else "").append(" "))
+        first, room = 0, self.size.width - 4
+        while first < self._marked and sum(part.cell_len for part in parts[first : self._marked + 1]) > room:
+            first += 1
+        return Text("… " if first else "", no_wrap=True, overflow="ellipsis").append_text(Text().join(parts[first:]))
 
     def _draw(self) -> None:
         self.update(Group(*self._lines()))
 
     def _lines(self) -> Iterator[RenderableType]:
-        signs, switch = glyphs(), Text(no_wrap=True, overflow="ellipsis")
-        for number, ref in enumerate(self._refs):
-            view, here = self._views.get(ref), number == self._marked
-            state = "" if view is None else " …" if view.waits_for else " !" if view.problems else ""
-            switch.append(f"{signs.now} " if here else "  ", "bold")
-            switch.append(clean(ref, 40) + state, "bold reverse" if here else "").append(" ")
-        yield switch
+        signs = glyphs()
+        yield self._switch()
         for problem in self._problems:
             yield hanging(f"  {signs.bad}", Text(clean_lines(problem.message)))
         if (view := self._views.get(self._refs[self._marked])) is None:

@@ -158,8 +158,7 @@ class DisksScreen(ModeScreen):
             there = clean(app.place, 60)
             return f"connecting to {there} …" if app.link_state.problem is None else f"{there} does not answer yet"
         if not self._entries:
-            host = clean(app.disks.host, 60)
-            return f"No disks were found on {host}.\nThey appear here as soon as they are plugged in."
+            return f"No disks were found on {clean(app.disks.host, 60)}.\nThey appear here as soon as they are plugged in."
         return f"No disk fits the filter: {clean(self._filter.value, 40)}\nesc clears it"
 
     def _mark(self) -> None:
@@ -179,7 +178,7 @@ class DisksScreen(ModeScreen):
             parts += [f"{len(there)}", f"{sum(entry.facts.free for entry in there)} free"]
         if gone := len(self._entries) - len(there):
             parts.append(f"{gone} gone")
-        if self._picked:
+        if self._picked and host is None:
             parts.append(f"{len(self._picked)} selected")
         if self._filter.value:
             parts.append(f"{len(self._shown)} shown")
@@ -314,7 +313,9 @@ class DisksScreen(ModeScreen):
 
     def action_host(self, by: int) -> None:
         """Show the disks of another host; without names of hosts, ask for them."""
-        if not self.raidtui.hosts:
+        from raidtui.tui.disks.hosts import named_hosts
+
+        if not named_hosts(self.raidtui):
             from raidtui.tui.host_names import ask_hosts
 
             ask_hosts(self.raidtui, self._look_at_hosts)
