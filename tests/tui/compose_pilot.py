@@ -41,7 +41,7 @@ async def at_option(pilot, screen, name) -> None:
     """Put the form's cursor on an option."""
     screen.focus_pane("form")
     form = screen.query_one("#form")
-    form.go(next(key for key in form.keys if key[0][-1] == name and not key[1]))
+    form.go_to(next(row.path for row in screen.form.rows if row.field.name == name and not row.renames))
     await pilot.pause()
     assert form.row.field.name == name
 

@@ -17,8 +17,9 @@ from raidtui.tui.compose import edit, files
 from raidtui.tui.compose.document import MISSING
 from raidtui.tui.compose.edit import layer_offers
 from raidtui.tui.compose.editor import entries, toggled
-from raidtui.tui.compose.form import as_text, form, input_hint, parse
+from raidtui.tui.compose.form import form
 from raidtui.tui.compose.outline import outline
+from raidtui.tui.compose.value_text import as_text, input_hint, parse
 from raidtui.tui.draft import EMPTY, Draft
 
 KINDS = made_compose.known()

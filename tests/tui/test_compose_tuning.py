@@ -11,7 +11,7 @@ TUNING = ("layouts", "raid5", "md", "tuning")
 
 async def go_to(pilot, screen, *path) -> None:
     screen.focus_pane("form")
-    screen.query_one("#form").go((path, False))
+    screen.query_one("#form").go_to(path)
     await pilot.pause()
     assert screen.query_one("#form").row.path == path
 

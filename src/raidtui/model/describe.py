@@ -38,6 +38,12 @@ class Field(msgspec.Struct, frozen=True, omit_defaults=True):
     """One value, or a list of different ones: the workload is then a sweep."""
     fields: tuple[Field, ...] = ()
     """Fields of an `object`."""
+    by_name: bool = False
+    """Values by name, with `many`: `compression=lz4 copies=2`."""
+    entries: tuple[Field, ...] = ()
+    """Names that values by name may have, each with its values; one that ends in `@` is the beginning of names. Empty where
+    any name is allowed.
+    """
 
 
 class Kind(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -61,9 +61,12 @@ def _of_type(field: Field, hint: Any) -> Field:
     changes: dict[str, Any] = {}
     origin = get_origin(bare)
     if origin in (list, tuple, dict):
-        inner = [arg for arg in get_args(bare) if arg is not Ellipsis][-1]
-        changes = {"many": True}
+        *keys, inner = [arg for arg in get_args(bare) if arg is not Ellipsis]
         field = _of_type(field, inner)
+        changes = {"many": True, "by_name": bool(keys) and not field.many}
+        if keys and get_origin(keys[0]) is Literal:
+            plain_one = msgspec.structs.replace(field, help="", default=None, required=False)
+            changes["entries"] = tuple(msgspec.structs.replace(plain_one, name=name) for name in get_args(keys[0]))
     elif origin is Literal:
         changes = {"type": "choice", "choices": tuple(map(str, get_args(bare)))}
     elif bare in _TYPES:
@@ -104,6 +107,7 @@ def _limits(meta: Meta) -> Iterator[tuple[str, Any]]:
         "pattern": meta.pattern,
         "examples": tuple(map(str, meta.examples)) if meta.examples else None,
         "unit": (meta.extra or {}).get("unit"),
+        "entries": entries() if (entries := (meta.extra or {}).get("entries")) else None,
     }
     yield from ((name, value) for name, value in given.items() if value is not None)
 

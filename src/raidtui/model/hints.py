@@ -151,7 +151,7 @@ def explain_form(type_: type, value: Any, message: str, where: str) -> tuple[str
     aliases: Mapping[str, str] = extra.get("aliases", {})
     if wrong in aliases:
         return text, f"Did you mean {aliases[wrong]}?"
-    examples = " or ".join(f'"{one}"' for one in given.get("examples", ()))
+    examples = " or ".join(f'"{one}"' for one in given.get("examples", ())[:3])
     words = (given.get("description", ""), f"Such as {examples}." if examples else "")
     return text, " ".join(filter(None, words))
 

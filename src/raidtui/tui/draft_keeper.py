@@ -71,7 +71,7 @@ class DraftKeeper:
 
     def _ask(self, left: list[Kept]) -> None:
         from raidtui.front.kept import discard
-        from raidtui.tui.compose.lists import Entry, Pick
+        from raidtui.tui.compose.pick import Entry, Pick
 
         def answered(taken: int | None) -> None:
             if taken is None or taken == len(left):

@@ -26,7 +26,7 @@ Options = dict[str, Any]
 _PLACE: Final = "$"
 _ROLE: Final = "@role"
 _FEW: Final = 4
-"""Devices of an input that are not chosen yet: enough for most layers. One that is only tried has one."""
+"""Devices of an input that are not chosen yet: enough for most layers. One that is only tried has one, or as many."""
 _BRIEF: Final = "10ms"
 """A duration that fits into most others."""
 
@@ -48,9 +48,15 @@ def _settings(what: str, kind: str, options: str, counts: tuple[tuple[str, int],
         layer = all_layers()[kind]
         guessed = {field.name: _FEW for field in layer.fields if field.required}
 
+        def checked(spec: Any, tried: int) -> list[Problem]:
+            known = guessed | {name: count for name, count in counts if count}
+            return layer.check(spec, {name: known.get(name, tried) for name in layer.inputs(spec)}, _PLACE)
+
         def check(spec: Any) -> list[Problem]:
-            known = {name: count for name, count in counts if count}
-            return layer.check(spec, {name: known.get(name, guessed.get(name, 1)) for name in layer.inputs(spec)}, _PLACE)
+            found = checked(spec, 1)
+            for tried in range(2, _FEW + 1):  # a special device of a raidz1 is a mirror of two, a journal is one
+                found = min(found, checked(spec, tried), key=len) if found else found
+            return found
 
         trial = Trial(layer.spec, given, check)
         defaults = {} if trial.spec is None else layer.defaults(trial.spec, dict(counts))
@@ -165,12 +171,13 @@ def _blames(struct: type[msgspec.Struct], options: Options, name: str) -> bool:
 def _values(field: Field) -> Iterator[Any]:
     """Values that this field could have, as a scenario writes them; one of them at least fits where any does."""
     if field.type == "choice":
-        yield from field.choices
+        yield from ([choice] if field.many else choice for choice in field.choices)
     elif field.type == "switch":
         yield from (True, False)
     elif field.type == "devices":
         yield _ROLE
     elif field.type in ("integer", "number"):
+        yield from map(int, filter(str.isdecimal, field.examples))
         least = field.least or 0
         number: Sequence[float] = [least, least + 1]
         yield from (int(value) if field.type == "integer" else value or 1.0 for value in number if value != field.default)

@@ -30,7 +30,7 @@ class LuksSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     """The device to encrypt: one disk, or one layer."""
     cipher: Cipher = "aes-xts-plain64"
     """Cipher, chaining mode and initial vector of dm-crypt."""
-    key_size: Annotated[int, Meta(extra={"unit": "bit"})] | None = None
+    key_size: Annotated[int, Meta(examples=[256, 512, 128, 192], extra={"unit": "bit"})] | None = None
     """Bits of the key: 512 (the default) or 256 with xts, 256, 192 or 128 with cbc, 256 with adiantum."""
     sector_size: Annotated[Size, Meta(examples=["512B", "4KiB"])] | None = None
     """Unit of encryption, a power of two up to 4KiB; it becomes the logical sector. Default: the sector of the device

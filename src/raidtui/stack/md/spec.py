@@ -38,7 +38,9 @@ _SHORT: Final = {
 } | {f"{kind[0]}{count}": f"{kind}{count}" for kind in ("near", "far", "offset") for count in range(1, 100)}  # fmt: skip
 """Short layout names that mdadm(8) accepts as well."""
 _LAYOUT: Final = Meta(
-    pattern=LAYOUT_PATTERN, examples=["near2", "far2", "left-symmetric"], extra={"aliases": _SHORT},
+    pattern=LAYOUT_PATTERN,
+    examples=list(dict.fromkeys(("near2", "far2", "left-symmetric", "offset2", "near3", "far3", *PARITY_LAYOUTS))),
+    extra={"aliases": _SHORT},
     description=f"It is near, far or offset and a number of copies for raid10, and {', '.join(PARITY_LAYOUTS)} for others.",
 )  # fmt: skip
 _SPEED: Final = Meta(examples=["100MB", "1GiB"])

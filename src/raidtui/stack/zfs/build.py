@@ -25,9 +25,9 @@ from raidtui.stack.context import Context
 from raidtui.stack.zfs import arc, commands, pool
 from raidtui.stack.zfs.commands import ZfsPool
 from raidtui.stack.zfs.devices import all_devices, give_partition, pool_path, udev_kept_away
+from raidtui.stack.zfs.notation import number
 from raidtui.stack.zfs.plan import refuse_unknown
 from raidtui.stack.zfs.pool import require_new_enough, tools_version
-from raidtui.stack.zfs.spec import number
 from raidtui.stack.zfs.teardown import BUSY, refuse_suspended, teardown, unmount, users
 from raidtui.stack.zfs.verify import NOT_THERE, check_members, pool_facts
 

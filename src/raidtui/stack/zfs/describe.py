@@ -17,7 +17,8 @@ from raidtui.model.units import size_text
 from raidtui.stack.amplification import PAGE_BYTES, Share, Spread, Writes
 from raidtui.stack.layer import EVERY_WRITE, WritePath
 from raidtui.stack.zfs import size
-from raidtui.stack.zfs.spec import Group, ZpoolSpec, number, vdev_input
+from raidtui.stack.zfs.notation import number
+from raidtui.stack.zfs.spec import Group, ZpoolSpec, vdev_input
 
 
 def describe(spec: ZpoolSpec, counts: Mapping[str, int]) -> str:

@@ -1,6 +1,7 @@
 """Properties of pools and volumes: which ones a scenario may not set, and what this server's ZFS says of the others.
 
-What exists and what it may be is never copied here: the kernel module lists it (/sys/module/zfs/properties.*).
+A property is refused only by what the kernel module itself lists (/sys/module/zfs/properties.*); `property_list.py` has the
+lines of forms.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from raidtui.base.files import read_int, read_text
 from raidtui.base.text import clean
 from raidtui.model import hints
 from raidtui.model.problem import Problem, Refusal
-from raidtui.stack.zfs.spec import CALLED, number
+from raidtui.stack.zfs.notation import CALLED, number
 
 Where = Literal["pool", "filesystem", "volume"]
 
@@ -60,11 +61,11 @@ _SAME: Final[Mapping[str, tuple[frozenset[str], ...]]] = {
     "aclinherit": (frozenset({"restricted", "secure"}),),
 }
 """Values of a property that mean the same; ZFS gives back one of them for either."""
-_UNLISTED: Final[Mapping[str, tuple[str, ...]]] = {"acltype": ("noacl", "disabled", "posixacl"), "aclinherit": ("secure",)}
+UNLISTED: Final[Mapping[str, tuple[str, ...]]] = {"acltype": ("noacl", "disabled", "posixacl"), "aclinherit": ("secure",)}
 """Older words that ZFS takes and lists nowhere (zfs_prop.c, "bkwrd compatibility")."""
-_POWER: Final = r"(?:(zero) or )?(\d+[KkMm]?) to (\d+[KkMm]?), power of 2"
+POWER: Final = r"(?:(zero) or )?(\d+[KkMm]?) to (\d+[KkMm]?), power of 2"
 LARGEST_BLOCK: Final = "zfs_max_recordsize"
-_MOST_BYTES: Final = 16 << 20
+MOST_BYTES: Final = 16 << 20
 """SPA_MAXBLOCKSIZE, and the parameter's default since OpenZFS 2.2."""
 
 PROPERTY: Final = Refusal(
@@ -126,19 +127,19 @@ def check_known(
             yield PROPERTY.problem(f"{name} can only be read", place=at, remedy=remedy)
         elif (where == "volume" and not found.of_volumes) or (where == "filesystem" and not found.of_filesystems):
             yield PROPERTY.problem(f"{name} is not a property of a {where}", place=at, remedy=remedy)
-        elif str(value) not in _UNLISTED.get(name, ()) and not fits(str(value), takes := _takes(found, largest)):
+        elif str(value) not in UNLISTED.get(name, ()) and not fits(str(value), takes := taken_values(found, largest)):
             yield PROPERTY.problem(f"{name} cannot be {value}", place=at, remedy=f"This server's ZFS takes: {takes}.")
 
 
-def _takes(known: Known, largest: int | None) -> str:
-    """The values of a property. What ZFS lists as the largest block is older than what it takes.
+def taken_values(known: Known, largest: int | None = None) -> str:
+    """Return the values of a property. What ZFS lists as the largest block is older than what it takes.
 
     Sources: zfs_valid_proplist in lib/libzfs/libzfs_dataset.c, zvol_check_volblocksize in module/zfs/zvol.c.
     """
-    match = re.fullmatch(_POWER, known.values)
+    match = re.fullmatch(POWER, known.values)
     if match is None:
         return known.values
-    most = min(largest or read_int(MODULE / "parameters" / LARGEST_BLOCK) or _MOST_BYTES, _MOST_BYTES)
+    most = min(largest or read_int(MODULE / "parameters" / LARGEST_BLOCK) or MOST_BYTES, MOST_BYTES)
     text = str(most) if most % (1 << 20) else f"{most >> 20}M"
     return f"{known.values[: match.start(3)]}{text}, power of 2"
 
@@ -175,7 +176,7 @@ def _read(folder: Path) -> Known:
 
 def fits(value: str, grammar: str) -> bool:
     """Return True if a value matches ZFS's description; also if that names only a kind of value (`<comment-string>`)."""
-    if match := re.fullmatch(_POWER, grammar):
+    if match := re.fullmatch(POWER, grammar):
         given = number(value)
         if given is None:
             return False
@@ -189,10 +190,10 @@ def _is_one_of(value: str, alternative: str) -> bool:
     if re.fullmatch(r"<(size|count|ashift\b[^>]*)>", alternative):
         # ZFS leaves these words out of its list where they stand for a size (dedup_table_quota).
         return number(value) is not None or (alternative == "<size>" and value in ("none", "auto"))
-    return "<" in alternative or value in set(_spelled(alternative))
+    return "<" in alternative or value in set(spelled(alternative))
 
 
-def _spelled(pattern: str) -> Iterator[str]:
+def spelled(pattern: str) -> Iterator[str]:
     """The values that one alternative stands for: `gzip-[1-9]`, `zstd-fast-[1-10,20]`, `sha256[,verify]`."""
     match = re.fullmatch(r"([^\[]*)\[([^\]]*)\](.*)", pattern)
     if match is None:

@@ -18,8 +18,9 @@ from raidtui.base.text import plural
 from raidtui.model.problem import Problem, Refusal
 from raidtui.stack.layer import layers_below, stands_on
 from raidtui.stack.zfs.arc import ARC
+from raidtui.stack.zfs.notation import number
 from raidtui.stack.zfs.properties import PROPERTY, check_form
-from raidtui.stack.zfs.spec import EXTRA, Group, Vdev, ZpoolSpec, number, vdev_input
+from raidtui.stack.zfs.spec import EXTRA, Group, Vdev, ZpoolSpec, vdev_input
 
 MOST_WIDE: Final = 255
 LEAST_ARC: Final = 64 << 20

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -13,13 +11,10 @@ from msgspec import Meta
 from raidtui.model.convert import Operand
 from raidtui.model.hints import Redirecting
 from raidtui.model.units import Extent, Size
+from raidtui.stack.zfs.notation import CALLED, number
+from raidtui.stack.zfs.property_list import filesystem_entries, pool_entries, volume_entries
 from raidtui.stack.zfs.tuning import ZfsTuning
 
-CALLED: Final = MappingProxyType({
-    "compress": "compression", "recsize": "recordsize", "volblock": "volblocksize", "blocksize": "recordsize",
-    "redund_md": "redundant_metadata", "replace": "autoreplace", "expand": "autoexpand",
-})  # fmt: skip
-"""Short names, as headings of `zfs list` have them → the property."""
 _OF_POOL: Final = frozenset({"ashift", "autoexpand", "autotrim", "comment", "compatibility", "failmode", "version"})
 _OF_CHILD: Final = frozenset({
     "atime", "checksum", "compression", "copies", "dedup", "direct", "dnodesize", "logbias", "prefetch", "primarycache",
@@ -71,6 +66,9 @@ _VALUE: Final = "A value is a word or a number in ZFS's notation, without blanks
 PropertyName = Annotated[str, Meta(pattern=NAME_PATTERN, description=_NAME, examples=["compression", "feature@draid"])]
 PropertyText = Annotated[str, Meta(pattern=VALUE_PATTERN, description=_VALUE, examples=["lz4", "16K"])]
 Properties = dict[PropertyName, PropertyText | Annotated[int, Meta(ge=0, le=1 << 62)]]
+PoolProperties = Annotated[Properties, Meta(extra={"entries": pool_entries})]
+VolumeProperties = Annotated[Properties, Meta(extra={"entries": volume_entries})]
+DatasetProperties = Annotated[Properties, Meta(extra={"entries": filesystem_entries})]
 
 
 class Vdev(msgspec.Struct, Redirecting, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -116,7 +114,7 @@ class Volume(msgspec.Struct, Redirecting, frozen=True, forbid_unknown_fields=Tru
     """
     sparse: bool = False
     """Reserve no space for the volume."""
-    properties: Properties = {}
+    properties: VolumeProperties = {}
     """Properties of the volume by ZFS's names and values. Default of `volblocksize`: 16K."""
 
     @staticmethod
@@ -129,7 +127,7 @@ class Dataset(msgspec.Struct, Redirecting, frozen=True, forbid_unknown_fields=Tr
 
     size: Extent = msgspec.field(default_factory=lambda: Extent("80%"))
     """Room for files, or its share of the room in the pool in records of its `recordsize`. Nothing is reserved."""
-    properties: Properties = {}
+    properties: DatasetProperties = {}
     """Properties of the dataset by ZFS's names and values. Default of `recordsize`: 128K."""
 
     @staticmethod
@@ -166,9 +164,9 @@ class ZpoolSpec(msgspec.Struct, Redirecting, frozen=True, forbid_unknown_fields=
     """
     mirrored_per: dict[Literal["log", "special", "dedup"], Annotated[int, Meta(ge=2, le=255)]] | None = None
     """Devices of each mirror, for those that are mirrored. Default: all of them in one mirror."""
-    properties: Properties = {}
+    properties: PoolProperties = {}
     """Properties of the pool by ZFS's names and values. Default of `ashift`: 12."""
-    inherited: Properties = {}
+    inherited: DatasetProperties = {}
     """Properties of the pool's root filesystem, inherited by the volume or dataset."""
     trim: bool = False
     """Discard all free space (zpool-trim(8)) after the pool is created. Every device has to accept discards; cache devices
@@ -179,7 +177,7 @@ class ZpoolSpec(msgspec.Struct, Redirecting, frozen=True, forbid_unknown_fields=
     first time while it is measured. It takes as long as writing the disks, also with `--quick`; cache devices and spares
     are left out.
     """
-    arc_max: Size | None = None
+    arc_max: Annotated[Size, Meta(examples=["4GiB", "1GiB"])] | None = None
     """Limit of the ARC while the pool exists; it is restored afterwards. Default: the server's limit."""
     tuning: ZfsTuning | None = None
     """Kernel settings while the pool exists."""
@@ -316,12 +314,3 @@ def _split(vdev: Vdev, kind: str, devices: range) -> Iterator[Group]:
             data = vdev.data or max(1, min(DRAID_DATA, len(part) - spares - group.parity))
             group = Group("member", kind, part, data, spares)
         yield group
-
-
-def number(value: str | int) -> int | None:
-    """Return the number of bytes that ZFS reads from a text: `16K`, `16KB` and `16KiB` are 16384; None for other texts.
-
-    Source: str2shift and zfs_nicestrtonum in lib/libzfs/libzfs_util.c.
-    """
-    match = re.fullmatch(r"([0-9]+)(?:([KMGTP])(?:I?B)?|B)?", str(value).upper())
-    return int(match[1]) << (10 * " KMGTP".index(match[2] or " ")) if match else None

@@ -18,8 +18,8 @@ from raidtui.stack.zfs import pool
 from raidtui.stack.zfs.arc import limit_bytes
 from raidtui.stack.zfs.commands import ZfsPool
 from raidtui.stack.zfs.devices import Device, all_devices, kernel_name, partition, present_devices
+from raidtui.stack.zfs.notation import number
 from raidtui.stack.zfs.properties import same
-from raidtui.stack.zfs.spec import number
 
 NOT_THERE: Final = Refusal(
     "zpool-not-there",

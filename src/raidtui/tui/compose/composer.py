@@ -25,11 +25,12 @@ from raidtui.tui.compose.document import Path, at, path_of, shared_steps
 from raidtui.tui.compose.drawing import short
 from raidtui.tui.compose.edit import Change
 from raidtui.tui.compose.editor import Editor
-from raidtui.tui.compose.form import Form, FormRow, form
+from raidtui.tui.compose.form import form
 from raidtui.tui.compose.fresh import Judged, Verdicts
 from raidtui.tui.compose.lists import FormList, LineList, ValueGiven, outline_line
 from raidtui.tui.compose.outline import Line, outline
 from raidtui.tui.compose.preview import PreviewPane, Shown
+from raidtui.tui.compose.row import Form, FormRow
 from raidtui.tui.draft import Draft
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.shared import Seen
@@ -387,10 +388,8 @@ class Composer(ModeScreen):
     def _given(self, message: ValueGiven) -> None:
         row, here = message.row, self.here
         self.pending = None
-        if row.renames:
-            self.take(edit.rename(self.raidtui.draft, row.path, message.value))
-        else:
-            self.take(edit.set_value(self.raidtui.draft, row.path, message.value)._replace(path=here))
+        made = edit.give(self.raidtui.draft, row, message.value)
+        self.take(made if row.renames else made._replace(path=here))
         if row.field.type in ("choice", "switch", "devices") and not message.stay and not row.field.many:
             self.query_one("#form").focus()
 
@@ -409,7 +408,8 @@ class Composer(ModeScreen):
     @on(OptionList.OptionSelected, "#form")
     def _option_chosen(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.query_one(Editor).begin()
+        if not self.query_one("#form", FormList).enter():
+            self.query_one(Editor).begin()
 
     def action_to_outline(self) -> None:
         self.focus_pane("outline")

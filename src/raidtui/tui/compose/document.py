@@ -202,6 +202,12 @@ def group_fields(kind: Kind) -> tuple[Field, ...]:
     )
 
 
+def one_of(fields: Sequence[Field]) -> tuple[Field, ...]:
+    """Return the inputs of which an object has exactly one, such as the kinds of a vdev; none if it may have several."""
+    found = tuple(field for field in fields if field.type == "devices" and not field.required)
+    return found if len(found) > 1 else ()
+
+
 def main_input(kinds: Kinds | None, layer: Layer) -> Path:
     """Return the path of a layer's first input, given or not."""
     given = next((path for path, _ in inputs(kinds, layer)), None)

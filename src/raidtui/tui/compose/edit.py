@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from raidtui.model.describe import Field, Kind, Kinds, Preset
@@ -25,12 +26,14 @@ from raidtui.tui.compose.document import (
     rekey,
     shift,
 )
-from raidtui.tui.compose.usual import LAYERS
+from raidtui.tui.compose.row import FormRow
+from raidtui.tui.compose.usual import LAYERS, begins_with
 from raidtui.tui.draft import Draft, without_disks, without_role, wrong_role_name
 
 BELOW: Final = object()
 """Placeholder in a new layer's options for the layer's input."""
 _USUAL_COUNT: Final = {"data": 4}
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Change(NamedTuple):
@@ -61,7 +64,8 @@ def add_layout(draft: Draft, kind: Kind, given: Mapping[str, Any], word: str = "
     name = free_name(draft, "layouts", word or _kind_name(kind, given))
     role = likely_role(draft)
     options = first_options(kind, given, f"@{role}" if role else MISSING)
-    return _changed(draft, ("layouts", name), {kind.kind: options}, f"add layout {name}")
+    done = _changed(draft, ("layouts", name), {kind.kind: options}, f"add layout {name}")
+    return _with_inputs(done, kind, (*done.path, kind.kind))
 
 
 def add_preset(draft: Draft, preset: Preset) -> Change:
@@ -80,7 +84,7 @@ def put_on_top(draft: Draft, path: Path, kind: Kind, given: Mapping[str, Any]) -
     below = {str(path[-1]): at(draft.document, path, {})}
     made = {kind.kind: first_options(kind, given, below)}
     done = _changed(draft, path[:-1], made, f"put {_kind_name(kind, given)} on {path[-1]}")
-    return done._replace(path=(*path[:-1], kind.kind))
+    return _with_inputs(done, kind, (*path[:-1], kind.kind))._replace(path=(*path[:-1], kind.kind))
 
 
 def put_below(draft: Draft, into: Path, kind: Kind, given: Mapping[str, Any]) -> Change:
@@ -89,7 +93,17 @@ def put_below(draft: Draft, into: Path, kind: Kind, given: Mapping[str, Any]) ->
     below = at(draft.document, into, f"@{role}" if role else MISSING)
     made = {kind.kind: first_options(kind, given, below)}
     done = _changed(draft, into, made, f"put {_kind_name(kind, given)} below, as {into[-1]}")
-    return done._replace(path=(*into, kind.kind))
+    return _with_inputs(done, kind, (*into, kind.kind))._replace(path=(*into, kind.kind))
+
+
+def _with_inputs(change: Change, kind: Kind, options: Path) -> Change:
+    """Give the other inputs that a new layer requires (the cache of a bcache) a role that its layout does not use."""
+    draft = change.draft
+    for field in device_fields(kind):
+        there = (*options, field.name)
+        if field.required and at(draft.document, there) is MISSING and (role := spare_role(draft, options, field.name)):
+            draft = draft._replace(document=put(draft.document, there, f"@{role}"))
+    return change._replace(draft=draft)
 
 
 def remove(draft: Draft, path: Path) -> Change:
@@ -164,6 +178,32 @@ def set_value(draft: Draft, path: Path, value: Any) -> Change:
     return _changed(draft, path, copy.deepcopy(value), what)
 
 
+def add_object(draft: Draft, path: Path, field: Field, given: Mapping[str, Any] = _NOTHING) -> Change:
+    """Add an object that is left out, with what it needs, or one more to a list of them."""
+    there = at(draft.document, path)
+    if field.many:
+        path = (*path, len(there) if isinstance(there, list) else 0)
+    role = spare_role(draft, path, field.name) or (likely_role(draft) if given else None)
+    below = f"@{role}" if role else MISSING
+    made = _least(field.fields, _replaced(given, BELOW, below), below)
+    if "role" in made and below is not MISSING:
+        made["role"] = below
+    document = put(draft.document, path[:-1], []) if path[-1] == 0 and field.many else draft.document
+    return _changed(draft._replace(document=document), path, made, f"add {field.name}")
+
+
+def give(draft: Draft, row: FormRow, value: Any) -> Change:
+    """Give the option of a form's row another value. Raises ValueError if it is a name that is taken or invalid."""
+    if row.renames:
+        return rename(draft, row.path, value)
+    if row.swaps:
+        document = rekey(draft.document, (*row.path[:-1], row.value), value)
+        return Change(draft._replace(document=document), f"make {row.value} {value}", row.path[:-1])
+    if value is MISSING and isinstance(row.path[-1], int):
+        return remove(draft, row.path)
+    return set_value(draft, row.path, value)
+
+
 def take_disk_out(draft: Draft, role: str, disk: str) -> Change:
     """Remove a disk from a role. A role without disks stays only if a layout uses it."""
     return Change(without_disks(draft, [disk]), f"take {disk} out of {role}", ("roles", role))
@@ -206,6 +246,19 @@ def likely_role(draft: Draft) -> str | None:
     roles = at(draft.document, ("roles",), {})
     counts = {name: count if isinstance(count := at(role, ("count",), 0), int) else 0 for name, role in roles.items()}
     return "data" if "data" in counts else max(counts, key=lambda name: counts[name], default=None)
+
+
+def spare_role(draft: Draft, path: Path, wish: str) -> str | None:
+    """Return the role for another input of a layout: one named like it, else one that the layout does not use yet."""
+    roles = at(draft.document, ("roles",), {})
+    used = set(_texts(at(draft.document, path[:2], {})))
+    free = [name for name in roles if f"@{name}" not in used]
+    return next((name for name in free if name in wish or wish in name), free[0] if free else None)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    for one in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from [one] if isinstance(one, str) else _texts(one)
 
 
 def first_options(kind: Kind, given: Mapping[str, Any], below: Any = MISSING) -> dict[str, Any]:
@@ -287,7 +340,7 @@ def _offers(kind: Kind) -> list[KindOffer]:
     groups = next((field for field in group_fields(kind) if field.required), None)
     if groups is not None:
         names = [field.name for field in groups.fields if field.type == "devices"]
-        return [KindOffer(kind, {groups.name: [{name: BELOW}]}, name) for name in names]
+        return [KindOffer(kind, {groups.name: [{name: BELOW}], **begins_with(kind.kind, name)}, name) for name in names]
     chosen = next((field for field in kind.fields if field.type == "choice" and field.required), None)
     if chosen is None:
         return [KindOffer(kind, {}, kind.kind)]

@@ -15,9 +15,11 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 
 from raidtui.base.text import clean
+from raidtui.tui.compose.completing import Completions, completions
 from raidtui.tui.compose.document import MISSING, layer_at
-from raidtui.tui.compose.form import FormRow, as_text, input_hint, parse
-from raidtui.tui.compose.lists import BAD, LineList, ValueGiven, about_lines, choice_lines
+from raidtui.tui.compose.lists import BAD, LineList, ValueGiven, about_lines, choice_lines, offer_lines
+from raidtui.tui.compose.row import FormRow
+from raidtui.tui.compose.value_text import as_text, input_hint, parse
 
 NEW_LAYER: Final = "a layer …"
 NOTHING: Final = "nothing"
@@ -72,10 +74,12 @@ class Editor(Vertical):
 
 Type a value, or choose one. **Enter** applies it, **escape** cancels, **up** and **down** apply it and move on.
 Choices that are not allowed are greyed, with the reason. In a list of devices **space** adds or removes one.
+Where names and values are known, as with properties of ZFS, a list shows those that fit: **up** and **down** choose,
+**enter** or **tab** takes the chosen one into the text.
 """
     DEFAULT_CSS = """
     Editor {
-        height: 9; border-top: solid $pane-border; border-title-color: $primary;
+        height: 8; border-top: solid $pane-border; border-title-color: $primary;
         border-title-style: bold;
         &:focus-within { border-top: solid $primary; }
     }
@@ -84,12 +88,15 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
     Editor Input { background: $surface; padding: 0 1; }
     Editor Input:focus { background: $panel; }
     Editor LineList { height: 1fr; min-height: 3; }
+    Editor.-offering { height: 13; }
+    Editor.-offering > VerticalScroll { max-height: 2; }
     Editor .gone { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "abandon", "As it was", id="option.abandon", tooltip="Keep the value of the option", show=False),
         Binding("up", "step(-1)", "Take, up", id="option.up", tooltip="Take the value and go up", show=False),
         Binding("down", "step(1)", "Take, down", id="option.down", tooltip="Take the value and go down", show=False),
+        Binding("tab", "complete", "Take the word", id="option.complete", show=False, tooltip="Take the word of the list"),
         Binding("space", "toggle_device", "Add or take out", id="option.toggle", show=False,
                 tooltip="Add a device or take it out"),
     ]  # fmt: skip
@@ -125,6 +132,8 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
         self._choices: list[tuple[str, Any]] = []
         self._chosen_word: str | None = None
         self._said: dict[str, Content] = {}
+        self._offered = Completions()
+        """Words below the text that is typed."""
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(can_focus=False):
@@ -149,16 +158,18 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
         if not typing:
             self.row = row
         self._show_title()
-        hint = input_hint(row.field) if row is not None and not self._is_list(row) else ""
+        hint = input_hint(row.field) if row is not None and not row.grows and not self._is_list(row) else ""
         self._set_text("#about", about_lines(row, hint) if row else Content(""))
-        editable = row if row is not None and not row.heading and not row.refused else None
+        editable = row if row is not None and not (row.heading or row.grows or row.refused) else None
         by_list = editable is not None and self._is_list(editable)
         for part, used in (("#typed", not by_list), ("#wrong", not by_list), ("#choices", by_list)):
             self.query_one(part).set_class(editable is None or not used, "gone")
+        self.query_one("#choices").can_focus = by_list
         if editable is not None and by_list:
             self._show_choices(editable)
         elif editable is not None and not typing:
             self._show_text(editable)
+        self._offer()
 
     def begin(self) -> None:
         if self.row is None or self.row.heading or self.row.refused:
@@ -176,8 +187,33 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
         self.post_message(self.Abandoned())
 
     def action_step(self, by: int) -> None:
-        if self.take_text():
+        if self._offered.words:
+            choices = self.query_one("#choices", LineList)
+            here = choices.highlighted
+            following = (-1 if here is None else here) + by
+            choices.highlighted = min(following, len(self._offered.words) - 1) if following >= 0 else None
+        elif self.take_text():
             self.post_message(self.Stepped(by))
+
+    def action_complete(self) -> None:
+        """Take the chosen word of the list into the text, or the first one."""
+        line, number = self.query_one("#typed", Input), self.query_one("#choices", LineList).highlighted
+        line.value, line.cursor_position = self._offered.taken(line.value, number or 0)
+
+    def _offer(self) -> None:
+        """Show the words that fit what is typed."""
+        row, line, choices = self.row, self.query_one("#typed", Input), self.query_one("#choices", LineList)
+        before, self._offered = self._offered, Completions()
+        if row is not None and not row.renames and not self._is_list(row):
+            if line.has_focus:
+                self._offered = completions(row.field, line.value, line.cursor_position)
+            choices.set_class(not self._offered.words, "gone")
+        if self._offered.words and self._offered != before:
+            words = self._offered.words
+            choices.show(range(len(words)), offer_lines(words, max(30, choices.line_width or 66)))
+            choices.highlighted = 0 if self._offered.begun else None
+            choices.scroll_home(animate=False)
+        self.set_class(bool(self._offered.words), "-offering")
 
     def action_toggle_device(self) -> None:
         self._choose(whole=False)
@@ -187,6 +223,8 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
         in_list = self.query_one("#choices").has_focus
         if action == "toggle_device":
             return in_list
+        if action == "complete":
+            return bool(self._offered.words)
         return not in_list if action == "step" else True
 
     @on(Input.Changed)
@@ -195,6 +233,7 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
         row = self.row
         if row is None or not self.query_one("#typed").has_focus:
             return
+        self._offer()
         value, wrong = self._check(row, event.value)
         self._set_text("#wrong", Content.styled(f"! {wrong}", BAD) if wrong else Content(""))
         self.query_one("#typed").set_class(bool(wrong), "-invalid")
@@ -204,14 +243,18 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        if self.take_text():
+        if self._offered.words and self.query_one("#choices", LineList).highlighted is not None:
+            self.action_complete()
+        elif self.take_text():
             self.post_message(self.Stepped(0))
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         self._show_title()
+        self._offer()
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         self._show_title()
+        self._offer()
         typed = self.query_one("#typed", Input)
         if event.widget is typed and not self.take_text() and self.row is not None:
             self.app.bell()
@@ -220,7 +263,10 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
     @on(OptionList.OptionSelected, "#choices")
     def _chosen(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self._choose(whole=True)
+        if self._offered.words:
+            self.action_complete()
+        else:
+            self._choose(whole=True)
 
     def _set_text(self, where: str, said: Content) -> None:
         if (before := self._said.get(where)) is None or not said.is_same(before):
@@ -234,6 +280,8 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
             return
         adds = self.row is not None and self.row.field.type == "devices" and not self.row.field.many
         keys = " enter: only this · space: add or take out · esc: leave" if adds else " enter: take it · esc: as it was"
+        if self._offered.words:
+            keys = " up, down: choose · tab: take the word · enter: take it · esc: as it was"
         self.border_title = Content.assemble(f" {name} ", (f"{keys} ", "not bold dim"))
 
     def take_text(self) -> bool:
@@ -293,6 +341,7 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
             self._choices, chosen, notes = entries(row.value, self._roles)
         else:
             self._choices, chosen = _plain_choices(row)
+            notes = {entry.name: entry.help for entry in row.field.entries}
             if not row.field.required:
                 notes[LEFT_OUT] = " · ".join(filter(None, (row.fallback, row.setting.why if row.setting else "")))
         names = [word for word, _ in self._choices]

@@ -20,7 +20,7 @@ from raidtui.model.problem import ProblemError, fail
 from raidtui.model.refusals import FILE
 from raidtui.model.result import RESULT_SCHEMA
 from raidtui.model.scenario_words import SCHEMA
-from raidtui.tui.compose.lists import Entry, Pick
+from raidtui.tui.compose.pick import Entry, Pick
 from raidtui.tui.draft import EMPTY, Draft
 from raidtui.tui.shared import SharedApp
 from raidtui.tui.widgets.dialog import AskText

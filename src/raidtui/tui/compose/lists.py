@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from rich.cells import cell_len, set_cell_size
-from textual import events, on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from raidtui.base.text import clean
 from raidtui.tui.compose.document import MISSING, Path
-from raidtui.tui.compose.form import Form, FormRow
+from raidtui.tui.compose.folding import folded, holders
 from raidtui.tui.compose.outline import Line
-from raidtui.tui.widgets.dialog import Dialog
+from raidtui.tui.compose.row import Form, FormRow
 from raidtui.tui.widgets.glyphs import glyphs
 
 BAD = "$text-error"
@@ -29,7 +27,7 @@ DIM = "dim"
 ACCENT = "$primary"
 OFF = "dim italic"
 
-_ASCII = str.maketrans("│├└╭╮╰╯─┬┴┼✗○●…–×", "|++++++-+++!o*~-x")
+_ASCII = str.maketrans("│├└╭╮╰╯─┬┴┼✗○●…–×▸▾", "|++++++-+++!o*~-x>v")
 
 
 def ascii_signs(line: Content) -> Content:
@@ -161,7 +159,7 @@ def form_line(row: FormRow, names: int, width: int, *, old: bool = False) -> Con
     mark = Content.styled("✗", bad) if row.wrong else Content(" ")
     name = cut("  " * row.depth + clean(row.field.name, 60), names).ljust(names)
     if row.heading:
-        return fill(Content.assemble(mark, " ", (name, "" if not row.wrong else bad)), width)
+        return _heading_line(row, mark, names, width, bad)
     if row.refused:
         said = cut(f"refused: {clean(row.refused)}", max(0, width - names - 3))
         return fill(Content.assemble(mark, " ", (name, OFF), " ", (said, OFF)), width)
@@ -174,6 +172,15 @@ def form_line(row: FormRow, names: int, width: int, *, old: bool = False) -> Con
     gap = max(2, 16 - shown.cell_length) if left > 24 else 2
     tail = shorten(tail, room - shown.cell_length - gap)
     return fill(Content.assemble(mark, " ", (name, bad if row.wrong else ""), " ", shown, " " * gap, tail), width)
+
+
+def _heading_line(row: FormRow, mark: Content, names: int, width: int, bad: str) -> Content:
+    """Return the line of a group: a sign for open or closed, its name, and what is in it if it is closed."""
+    name = cut(clean(row.field.name, 60), names - 2 * row.depth).ljust(names - 2 * row.depth)
+    said = Content.styled(row.wrong, bad) if row.wrong else Content.styled(row.summary, DIM)
+    sign = ("▾" if row.is_open else "▸", DIM)
+    line = Content.assemble(mark, "  " * row.depth, sign, (name, bad if row.wrong else ""), " ")
+    return fill(line + shorten(said, width - names - 3), width)
 
 
 def names_width(rows: Sequence[FormRow], width: int) -> int:
@@ -214,6 +221,15 @@ def choice_lines(
     return lines
 
 
+def offer_lines(words: Sequence[tuple[str, str]], width: int) -> list[Content]:
+    """Return one line per word that may be taken, with its note."""
+    widest = min(max([0, *(cell_len(word) for word, _ in words)]), 34)
+    return [
+        Content.assemble(clean(word, 60).ljust(widest), "  ", (cut(clean(note, 200), max(0, width - widest - 2)), DIM))
+        for word, note in words
+    ]
+
+
 def problem_line(place: str, message: str) -> Content:
     return Content.assemble(("✗ ", BAD), (clean(place, 200), "bold"), " " if place else "", (clean(message, 300), BAD))
 
@@ -233,6 +249,13 @@ class ValueGiven(Message):
     stay: bool = False
 
 
+@dataclass
+class ObjectWanted(Message):
+    """The user wants an object that is left out, or one more in a list."""
+
+    row: FormRow
+
+
 class FormList(LineList):
     """List of a form's options. Enter changes the option under the cursor; left and right change choices."""
 
@@ -242,10 +265,14 @@ class FormList(LineList):
 Every option of the entry under the cursor: its given value (bold), or the default and its reason.
 **Enter** changes it, **left**, **right** and **space** go through choices, **delete** removes the value.
 Options that Linux would refuse here are greyed, with the reason.
+Groups of options are closed: **enter** or **right** opens one, **left** closes it, **space** adds what is left out
+(a volume, a cache). **/** finds options in closed groups too.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "turn(-1)", "Choice before", id="form.before", tooltip="The choice before", show=False),
-        Binding("right,space", "turn(1)", "Next choice", id="form.next", tooltip="The next choice", show=False),
+        Binding("left", "turn(-1)", "Choice before", id="form.before", show=False,
+                tooltip="The choice before; close a group"),
+        Binding("right", "turn(1)", "Next choice", id="form.next", tooltip="The next choice; open a group", show=False),
+        Binding("space", "add", "Next choice", id="form.add", tooltip="The next choice; add what is left out", show=False),
         Binding("delete,backspace", "leave_out", "Leave out", id="form.leave_out", show=False,
                 tooltip="Leave the option out"),
         Binding("escape", "screen.to_outline", "Scenario", id="form.back", tooltip="Back to the scenario", show=False),
@@ -254,6 +281,9 @@ Options that Linux would refuse here are greyed, with the reason.
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self._rows: tuple[FormRow, ...] = ()
+        self._form, self._old = Form("", "", ()), False
+        self.opened: set[Path] = set()
+        """Headings of the groups that are open."""
 
     @property
     def row(self) -> FormRow | None:
@@ -262,18 +292,33 @@ Options that Linux would refuse here are greyed, with the reason.
 
     def show_form(self, form: Form, *, old: bool = False) -> None:
         """Show a form; `old` if its verdicts are of an earlier draft."""
-        another = bool(form.rows) and (not self._rows or self._rows[0].path != form.rows[0].path)
-        self._rows = form.rows
-        width = max(24, self.line_width or 70)
-        names = names_width(form.rows, width)
-        keys = [(row.path, row.renames) for row in form.rows]
+        another = bool(form.rows) and (not self._form.rows or self._form.rows[0].path != form.rows[0].path)
+        self._form, self._old = form, old
         with self.prevent(OptionList.OptionHighlighted):
-            self.show(keys, [form_line(row, names, width, old=old) for row in form.rows])
+            self._show_rows()
             if another:
                 self.go(None)
 
+    def _show_rows(self) -> None:
+        self._rows = folded(self._form.rows, self.opened)
+        width = max(24, self.line_width or 70)
+        names = names_width(self._form.rows, width)
+        self.show([(row.path, row.renames) for row in self._rows],
+                  [form_line(row, names, width, old=self._old) for row in self._rows])  # fmt: skip
+
+    def open_group(self, path: Path, *, is_open: bool) -> None:
+        """Show the options of a group, or close it."""
+        (self.opened.add if is_open else self.opened.discard)(path)
+        self._show_rows()
+        self.go((path, False))
+
     def go_to(self, path: Path) -> None:
-        """Put the cursor on the option at `path`, if there is one."""
+        """Put the cursor on the option at `path`, or on the one that holds it; closed groups around it open."""
+        above = [row.path for row in self._form.rows if row.path == path[: len(row.path)] and not row.renames]
+        path = max(above, key=len, default=path)
+        if hidden := holders(self._form.rows, path) - self.opened:
+            self.opened |= hidden
+            self._show_rows()
         if (path, False) in self.keys:
             self.go((path, False))
 
@@ -284,7 +329,13 @@ Options that Linux would refuse here are greyed, with the reason.
     def action_turn(self, by: int) -> None:
         """Take the next allowed choice; open the editor for options that are no choices."""
         row = self.row
-        if row is None or row.heading or row.refused:
+        if row is not None and row.heading:
+            self._turn_group(row, by)
+            return
+        if row is None or row.refused:
+            return
+        if by < 0 and row.depth and row.field.type not in ("choice", "switch"):
+            self.close_group()
             return
         if row.field.many or row.field.type not in ("choice", "switch"):
             self.action_select()
@@ -296,125 +347,39 @@ Options that Linux would refuse here are greyed, with the reason.
         if values and values[(here + by) % len(values)] is not row.value:
             self.post_message(ValueGiven(row, values[(here + by) % len(values)]))
 
+    def _turn_group(self, row: FormRow, by: int) -> None:
+        if by < 0 and not row.is_open and row.depth:
+            self.close_group()
+        else:
+            self.open_group(row.path, is_open=by > 0)
+
+    def enter(self) -> bool:
+        """Open or close the group under the cursor, or ask for one more of a list. False for options with a value."""
+        row = self.row
+        if row is not None and row.heading:
+            self.open_group(row.path, is_open=not row.is_open)
+        elif row is not None and row.grows:
+            self.post_message(ObjectWanted(row))
+        return row is not None and (row.heading or row.grows)
+
+    def close_group(self) -> None:
+        """Close the innermost group around the cursor."""
+        above = [row for row in self._rows[: self.highlighted] if row.heading and row.depth < (self.row or row).depth]
+        if above:
+            self.open_group(above[-1].path, is_open=False)
+
+    def action_add(self) -> None:
+        """Add the object under the cursor, if it is left out; else take the next choice."""
+        row = self.row
+        if row is None or not row.heading:
+            self.action_turn(1)
+        elif row.value is MISSING and not row.loose:
+            self.opened.add(row.path)
+            self.post_message(ObjectWanted(row))
+        else:
+            self.open_group(row.path, is_open=not row.is_open)
+
     def action_leave_out(self) -> None:
         row = self.row
-        if row is not None and not row.renames and not row.heading and row.value is not MISSING:
+        if row is not None and not row.renames and not row.loose and not row.swaps and row.value is not MISSING:
             self.post_message(ValueGiven(row, MISSING))
-
-
-class Entry(NamedTuple):
-    """One line of the list."""
-
-    words: str
-    note: str = ""
-    also: str = ""
-    """Other words that find the line; not shown."""
-
-
-class Pick(Dialog[int]):
-    """Dialog that answers the number of the chosen entry, or None."""
-
-    HELP = """\
-## A list to choose from
-
-Type a part of the name; **up** and **down** move through the matches, **enter** chooses one, **escape** cancels.
-"""
-    DEFAULT_CSS = """
-    Pick LineList { height: auto; max-height: 14; margin: 1 0 0 0; }
-    Pick LineList > .option-list--option-highlighted {
-        color: $block-cursor-foreground; background: $block-cursor-background; text-style: $block-cursor-text-style;
-    }
-    Pick .none { height: 1; color: $text-muted; }
-    Pick .gone { display: none; }
-    """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "step(-1)", "Up", id="pick.up", tooltip="The line above", show=False),
-        Binding("down", "step(1)", "Down", id="pick.down", tooltip="The line below", show=False),
-        Binding("pageup", "step(-10)", "Up", id="pick.page-up", tooltip="Ten lines up", show=False),
-        Binding("pagedown", "step(10)", "Down", id="pick.page-down", tooltip="Ten lines down", show=False),
-    ]
-
-    def __init__(self, title_words: str, entries: Sequence[Entry], *, asked: str = "", yes: str = "Take") -> None:
-        super().__init__(title_words, yes=yes, hint="enter: take it · esc: leave")
-        self._entries = list(entries)
-        self._asked = asked
-        self._searching = len(entries) > 5
-        self._narrowed = ""
-
-    def questions(self) -> ComposeResult:
-        if self._asked:
-            yield Static(Content(self._asked), classes="asked")
-        search = Input(placeholder="type to narrow the list", id="search", compact=True)
-        search.set_class(not self._searching, "gone")
-        yield search
-        yield LineList(id="entries")
-        yield Static("nothing matches", classes="none gone")
-
-    def on_mount(self) -> None:
-        self._narrow(self.query_one("#search", Input).value)
-        self.query_one("#search" if self._searching else "#entries").focus()
-
-    @on(LineList.WidthChanged)
-    def _widened(self) -> None:
-        self._narrow(self.query_one("#search", Input).value)
-
-    def agree(self) -> None:
-        search = self.query_one("#search", Input).value
-        if search != self._narrowed:
-            self._narrow(search)
-        key = self.query_one("#entries", LineList).key
-        if isinstance(key, int):
-            self.dismiss(key)
-
-    def on_key(self, event: events.Key) -> None:
-        """Send keys typed before the dialog opened to its search."""
-        search = self.query_one("#search", Input)
-        if self._searching and event.is_printable and event.character and not search.has_focus:
-            event.stop()
-            search.focus()
-            search.insert_text_at_cursor(event.character)
-
-    def action_step(self, by: int) -> None:
-        entries = self.query_one("#entries", LineList)
-        if entries.keys:
-            entries.highlighted = min(max((entries.highlighted or 0) + by, 0), len(entries.keys) - 1)
-
-    @on(Input.Changed, "#search")
-    def _searched(self, event: Input.Changed) -> None:
-        event.stop()
-        self._narrow(event.value)
-
-    @on(Input.Submitted, "#search")
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.agree()
-
-    @on(OptionList.OptionSelected, "#entries")
-    def _selected(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        self.agree()
-
-    def _narrow(self, text: str) -> None:
-        """Show the entries that contain every word of `text`, those that begin with it first."""
-        wanted = text.lower().split()
-        fresh, self._narrowed = text != self._narrowed, text
-        kept = [
-            number
-            for number, entry in enumerate(self._entries)
-            if all(word in f"{entry.words} {entry.note} {entry.also}".lower() for word in wanted)
-        ]
-        kept.sort(key=lambda number: not self._entries[number].words.lower().startswith(text.lower().strip()))
-        entries = self.query_one("#entries", LineList)
-        widest = max([0, *(min(34, len(clean(self._entries[number].words, 60))) for number in kept)])
-        room = max(30, entries.line_width or 66)
-        entries.show(kept, [_line(self._entries[number], widest, room) for number in kept])
-        if fresh:
-            entries.go(None)
-        entries.set_class(not kept, "gone")
-        self.query_one(".none").set_class(bool(kept), "gone")
-
-
-def _line(entry: Entry, widest: int, room: int) -> Content:
-    words = cut(clean(entry.words, 200), room if not entry.note else max(34, widest))
-    note = cut(clean(entry.note, 200), max(0, room - widest - 2))
-    return Content.assemble(words.ljust(widest), "  ", (note, DIM))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path as FilePath
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from textual.binding import Binding, BindingType
 
@@ -16,13 +16,15 @@ from raidtui.model.describe import Kind, Kinds, Preset
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.tui.compose import edit, files, fill
 from raidtui.tui.compose.composer import PANES, Composer
-from raidtui.tui.compose.document import Layer, Path, at, layer_at, main_input
+from raidtui.tui.compose.document import Layer, Path, at, layer_at, main_input, one_of
 from raidtui.tui.compose.edit import Change, KindOffer, layer_offers, load_offers, takes_layer
 from raidtui.tui.compose.editor import Editor
 from raidtui.tui.compose.files import confirm_unsaved, save
-from raidtui.tui.compose.lists import Entry, FormList, Pick
+from raidtui.tui.compose.lists import FormList, ObjectWanted
+from raidtui.tui.compose.pick import Entry, Pick
 from raidtui.tui.compose.preview import PreviewPane
 from raidtui.tui.compose.usual import LAYERS
+from raidtui.tui.compose.value_text import names_of
 from raidtui.tui.draft import USUAL_ROLES, role_names
 from raidtui.tui.widgets.dialog import AskText, Dialog, Offer
 
@@ -111,7 +113,7 @@ class ComposeScreen(Composer):
             self.notify("there are no options here", timeout=3)
             return
         entries = [Entry(".".join(map(str, row.path[len(self.line.form) if self.line else 0 :])) or row.field.name,
-                         row.shown or "–", row.field.help) for row in rows]  # fmt: skip
+                         row.shown or "–", " ".join((row.field.help, *names_of(row.field)))) for row in rows]  # fmt: skip
         self._ask(Pick("Find an option", entries, yes="Go"), lambda taken: self._to_option(rows[taken].path))
 
     def _to_option(self, path: Path) -> None:
@@ -184,11 +186,30 @@ class ComposeScreen(Composer):
     def on_editor_layer_wanted(self, message: Editor.LayerWanted) -> None:
         self._below(message.row.path)
 
+    def on_object_wanted(self, message: ObjectWanted) -> None:
+        """Add an object; where it may be of several kinds, such as a vdev, ask for the kind."""
+        row, here = message.row, self.here
+        kinds = one_of(row.field.fields)
+
+        def add(given: Mapping[str, Any]) -> Change:
+            return edit.add_object(self.raidtui.draft, row.path, row.field, given)
+
+        def show(made: Change) -> Change:
+            self.query_one("#form", FormList).opened.add(made.path)
+            return made._replace(path=here)
+
+        if not kinds:
+            self.change(lambda: show(add({})))
+            return
+        entries = [Entry(kind.name, kind.help, kind.name) for kind in kinds]
+        dialog = Pick(f"One more of {row.field.name}", entries, yes="Add")
+        self._ask(dialog, lambda taken: self.change(lambda: show(add({kinds[taken].name: edit.BELOW}))))
+
     def _add_layer(self, title: str, fits: Callable[[Kind], bool], change: Callable[[KindOffer], Change]) -> None:
         if (known := self._known_kinds()) is None:
             return
         offers = layer_offers(known, fits)
-        dialog = Pick(title, [_entry(offer) for offer in offers])
+        dialog = Pick(title, [layer_entry(offer) for offer in offers])
         self._ask(dialog, lambda taken: self.change(lambda: change(offers[taken])))
 
     def action_add_workload(self) -> None:
@@ -337,7 +358,7 @@ class ComposeScreen(Composer):
         return layer_at(below, ()) is not None
 
 
-def _entry(offer: KindOffer) -> Entry:
+def layer_entry(offer: KindOffer) -> Entry:
     usual = LAYERS.get((offer.kind.kind, offer.words))
     note = usual.line if usual else offer.kind.title
     return Entry(offer.words, note, f"{offer.kind.kind} {offer.kind.title} {usual.also if usual else ''}")
