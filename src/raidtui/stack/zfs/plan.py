@@ -16,8 +16,8 @@ from raidtui.model.units import size_text, size_texts
 from raidtui.stack import gpt, mounts
 from raidtui.stack.layer import Draft, Part, Parts, Planned, PlannedTarget, Reading, Shape, all_at_once
 from raidtui.stack.zfs import arc, commands, describe, pool, rules, size
-from raidtui.stack.zfs import spec as options
 from raidtui.stack.zfs.commands import FILESYSTEM, VOLUME, ArcLimit, PoolDevice, PoolGroup, ZfsPool, undo_argvs
+from raidtui.stack.zfs.notation import number
 from raidtui.stack.zfs.properties import LARGEST_BLOCK, PROPERTY, check_known
 from raidtui.stack.zfs.rules import MIXED
 from raidtui.stack.zfs.spec import DEFAULT_ASHIFT, DEFAULT_FAILMODE, FREE_SPACE, Group, ZpoolSpec
@@ -261,7 +261,7 @@ def refuse_impossible(spec: ZpoolSpec, devices: Devices) -> None:
     if unmet := list(rules.check_feature_sets(spec, "zpool")):
         raise ProblemError(*unmet)
     own, tuned = spec.measured_properties, spec.tuning.parameters if spec.tuning is not None else {}
-    largest = options.number(tuned.get(LARGEST_BLOCK, ""))
+    largest = number(tuned.get(LARGEST_BLOCK, ""))
     refuse_unknown(spec.properties, spec.inherited, own, volume=spec.dataset is None, largest=largest)
     # zpool mixes devices of other sizes in one vdev only when forced (zpool_vdev.c, ZPOOL_FUZZ). Disks and arrays get
     # partitions as large as the smallest; other devices are taken whole.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -12,7 +12,7 @@ from raidtui.tui.compose.document import MISSING, Path
 from raidtui.tui.compose.row import FormRow
 
 _MORE: Final = "more options"
-GROUPS: Final = MappingProxyType({
+GROUPS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType({
     "md": {_MORE: ("layout", "bitmap", "bitmap_chunk", "metadata")},
     "lvm": {_MORE: ("stripes", "mirrors", "stripe_size", "volumes", "allocation", "extent_size", "region_size",
                     "mirror_log")},
