@@ -55,6 +55,7 @@ def test_values_are_those_of_the_property():
     assert words(OF_DATASET, "recordsize=")[-1] == "16M"
     assert words(OF_POOL, "feature@draid=") == ["enabled", "disabled"]
     assert words(OF_POOL, "ashift=1") == ["12", "13"]
+    assert words(OF_POOL, "ashift=2") == []
     assert "none" not in words(OF_VOLUME, "volmode=")
 
 

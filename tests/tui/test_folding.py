@@ -107,6 +107,7 @@ def test_vdevs_are_added_swapped_and_removed_without_json():
     assert by_name(shown)["vdevs"].shown == "2 · enter adds one"
     assert by_name(shown)["vdevs[1]"].summary == "mirror @journal"
     assert by_name(shown)["type"].value == "raidz1"
+    assert "data" not in by_name(every), "draid alone has data disks"
     assert by_name(shown)["devices"].path == (*there, 0, "raidz1")
     swapped = edit.give(made.draft, by_name(every)["type"]._replace(path=(*there, 0, "(type)"), value="raidz1"), "raidz2")
     assert at(swapped.draft.document, there)[0] == {"raidz2": "@data"}

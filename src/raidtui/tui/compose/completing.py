@@ -78,5 +78,6 @@ def _fitting(words: Sequence[Word], typed: str, start: int, end: int) -> Complet
 
 def _ranked(words: Sequence[Word], typed: str) -> Iterator[Word]:
     yield from (word for word in words if word.text.lower().startswith(typed))
-    yield from (word for word in words if typed in word.text.lower())
-    yield from (word for word in words if typed in word.note.lower())
+    if len(typed) > 1:
+        yield from (word for word in words if typed in word.text.lower())
+        yield from (word for word in words if typed in word.note.lower())

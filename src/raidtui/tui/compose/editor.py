@@ -281,7 +281,7 @@ Where names and values are known, as with properties of ZFS, a list shows those 
         adds = self.row is not None and self.row.field.type == "devices" and not self.row.field.many
         keys = " enter: only this · space: add or take out · esc: leave" if adds else " enter: take it · esc: as it was"
         if self._offered.words:
-            keys = " up, down: choose · tab: take the word · enter: take it · esc: as it was"
+            keys = " up, down: choose · tab or enter: take · esc: as it was"
         self.border_title = Content.assemble(f" {name} ", (f"{keys} ", "not bold dim"))
 
     def take_text(self) -> bool:

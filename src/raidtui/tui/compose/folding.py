@@ -67,7 +67,8 @@ def grouped(kind: str, rows: Sequence[FormRow], path: Path) -> Iterator[FormRow]
 
 
 def _group(title: str, rows: Sequence[FormRow], path: Path) -> Iterator[FormRow]:
-    yield FormRow(Field(title, "object"), (*path, f"({title})"), MISSING, heading=True, loose=True)
+    heading = Field(title, "object", ", ".join(row.field.name for row in rows))
+    yield FormRow(heading, (*path, f"({title})"), MISSING, heading=True, loose=True)
     yield from rows
 
 

@@ -124,7 +124,15 @@ def _member(
     yield FormRow(kind, (*path, "(type)"), given[0].name, None, depth, swaps=True)
     yield FormRow(msgspec.structs.replace(given[0], name="devices", required=True), (*path, given[0].name),
                   value[given[0].name], None, depth)  # fmt: skip
-    yield from _rows(tuple(field for field in fields if field not in inputs), document, path, {}, depth)
+    others = [field for field in fields if field not in inputs]
+    fitting = (field for field in others if field.name in value or _is_for(field, given[0], inputs))
+    yield from _rows(tuple(fitting), document, path, {}, depth)
+
+
+def _is_for(field: Field, given: Field, inputs: tuple[Field, ...]) -> bool:
+    """Return False for an option of other kinds only: its help begins with their name, as `draid: data disks`."""
+    kind = field.help.partition(":")[0]
+    return not any(other.name.startswith(kind) for other in inputs) or given.name.startswith(kind)
 
 
 def _with_errors(rows: tuple[FormRow, ...], document: Mapping[str, Any], preview: Preview | None) -> Iterator[FormRow]:

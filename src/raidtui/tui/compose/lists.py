@@ -102,6 +102,7 @@ class LineList(OptionList):
         return self.scrollable_content_region.width
 
     def on_resize(self) -> None:
+        self.scroll_to_highlight()
         if self.line_width != self._width:
             self._width = self.line_width
             self.post_message(self.WidthChanged())
@@ -197,6 +198,12 @@ def about_lines(row: FormRow, hint: str) -> Content:
         parts.append(Content.styled(f"Not allowed here: {clean(row.refused)}", BAD))
     if row.field.help:
         parts.append(Content(clean(row.field.help, 600)))
+    if row.heading:
+        leave = "" if row.loose or row.value is MISSING else " · delete: leave it out"
+        add = " · space: add it" if row.value is MISSING and not row.loose else ""
+        parts.append(Content.styled(f"enter: {'close' if row.is_open else 'open'}{add}{leave}", DIM))
+    if row.grows:
+        parts.append(Content.styled("enter: add one · delete on one of them: remove it", DIM))
     fallback = clean(row.fallback, 200)
     if not row.field.required and not row.renames and not row.heading and (fallback or row.setting):
         why = f", {clean(row.setting.why)}" if row.setting and row.setting.why else ""
