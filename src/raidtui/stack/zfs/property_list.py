@@ -29,7 +29,7 @@ from raidtui.stack.zfs.properties import (
 class _Usual(NamedTuple):
     help: str
     values: str
-    """As ZFS lists them."""
+    """Values in the notation of `zfs get`."""
     of: str = "filesystem volume"
 
 
