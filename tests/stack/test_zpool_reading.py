@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.stack.zfs import devices, free_space, pool, properties
+from raidtui.stack.zfs import devices, free_space, pool, properties, property_list
 from raidtui.stack.zfs.pool import Activity
-from raidtui.stack.zfs.properties import check_known, fits, same
+from raidtui.stack.zfs.properties import check_form, check_known, fits, same
 
 MIB = 1 << 20
 COMPRESSION = "on | off | lzjb | gzip | gzip-[1-9] | zle | lz4 | zstd | zstd-[1-19] | zstd-fast | zstd-fast-[1-10,20,1000]"
@@ -236,3 +236,20 @@ def test_a_volume_is_found_by_its_link_without_opening_anything(tmp_path: Path, 
     assert pool.linked_node("tank/a/vol") == "zd16"
     assert pool.linked_node("tank/vol") is None
     assert pool.linked_node("other/vol") is None
+
+
+def test_forms_offer_what_the_servers_module_lists(module: Path) -> None:
+    assert [entry.name for entry in property_list.pool_entries()] == ["failmode", "feature@"]
+    of_dataset = {entry.name: entry for entry in property_list.filesystem_entries()}
+    assert list(of_dataset) == ["recordsize", "sync", "special_small_blocks", "acltype", "aclinherit"]
+    assert of_dataset["sync"].choices == ("standard", "always"), "this module has no `disabled`"
+    assert of_dataset["recordsize"].choices[-1] == "16M"
+    assert of_dataset["special_small_blocks"].choices[:2] == ("0", "512")
+    assert "posixacl" in of_dataset["acltype"].choices
+    assert "recordsize" not in {entry.name for entry in property_list.volume_entries()}
+
+
+def test_every_offered_value_is_one_that_zfs_lists() -> None:
+    for entry in (*property_list.pool_entries(), *property_list.filesystem_entries(), *property_list.volume_entries()):
+        assert entry.choices or entry.type != "choice"
+        assert list(check_form(dict.fromkeys([entry.name.replace("@", "@draid")], (*entry.choices, "1")[0]), "x")) == []
