@@ -67,6 +67,12 @@ async def answered(pilot, app):
     await until(pilot, lambda: app.screen._bar is not None and app.screen._bar._views.get("clients-3") == THIRD)
 
 
+async def away_and_back(pilot, app):
+    for key, mode in (("5", "results"), ("1", "disks")):
+        await pilot.press(key)
+        await until(pilot, lambda mode=mode: app.current_mode == getattr(app.screen, "MODE", "") == mode)
+
+
 def table(app) -> DiskTable:
     return app.screen.query_one(DiskTable)
 
@@ -112,13 +118,13 @@ def test_hosts_are_asked_again_when_others_are_named_or_with_the_key(show, stage
 
     async def talk(pilot, app):
         await until(pilot, lambda: len(stage.requests("hosts")) == 1)
-        await pilot.press("5", "1")
+        await away_and_back(pilot, app)
         await pilot.pause(0.2)
         assert len(stage.requests("hosts")) == 1
         await pilot.press("ctrl+r")
         await until(pilot, lambda: len(stage.requests("hosts")) == 2)
         app.hosts = {"clients": ("root@c1",)}
-        await pilot.press("5", "1")
+        await away_and_back(pilot, app)
         await until(pilot, lambda: len(stage.requests("hosts")) == 3)
         assert stage.requests("hosts")[-1]["params"] == {"hosts": {"clients": ["root@c1"]}}
 
@@ -130,7 +136,7 @@ def test_a_run_that_goes_on_is_not_disturbed_by_itself(show, stage):
         await pilot.pause(0.2)
         assert not stage.requests("hosts")
         app.hosts, app.run_words = dict(HOSTS), "write-hole 1/3"
-        await pilot.press("5", "1")
+        await away_and_back(pilot, app)
         await pilot.pause(0.2)
         assert not stage.requests("hosts")
         await pilot.press("h")
