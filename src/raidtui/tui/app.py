@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from threading import Thread
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
@@ -26,9 +28,23 @@ if TYPE_CHECKING:
     from raidtui.tui.screens.base import ModeScreen
 
 
+_IMPORTS_AFTER_S = 1.0
+"""Delay between the first frame and the import of the screens that nobody visited yet, in seconds."""
+
+
+def _module(mode: str) -> ModuleType:
+    return import_module(f"raidtui.tui.screens.{mode}")
+
+
+def _import_screens() -> None:
+    """Import all screens, so that the first visit of one needs only to draw it."""
+    for mode in SCREENS:
+        _module(mode)
+
+
 def _screen(mode: str) -> Screen[Any]:
-    """A screen by its mode; its module is imported only when it is shown, as the first frame does without the others."""
-    kind: Callable[[], ModeScreen] = getattr(import_module(f"raidtui.tui.screens.{mode}"), f"{mode.capitalize()}Screen")
+    """A screen by its mode; the first frame does without the modules of the others."""
+    kind: Callable[[], ModeScreen] = getattr(_module(mode), f"{mode.capitalize()}Screen")
     made = kind()
     made.fit()
     return made
@@ -110,6 +126,7 @@ class RaidtuiApp(SharedApp):
             return  # left before it was drawn
         self._drawn = True
         self.link.start()
+        self.set_timer(_IMPORTS_AFTER_S, Thread(target=_import_screens, name="screens", daemon=True).start)
         if not self._themes_read:
             self._read_themes()
         if self._config.keys:
