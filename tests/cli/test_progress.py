@@ -15,7 +15,7 @@ from raidtui.cli.printers import PlainPrinter, drawn
 from raidtui.cli.report import _cells
 from raidtui.cli.screen import console
 from raidtui.front.phrases import host_line, sample_line, verdict_line
-from raidtui.front.progress import RunView, advance, fraction, left_s
+from raidtui.front.progress import RunView, advance, done_s, fraction, left_s
 from raidtui.model.event import (
     CancelAsked,
     CellStarted,
@@ -234,3 +234,14 @@ def test_a_sync_is_at_its_own_pace_and_what_follows_at_that_of_the_run():
     view = view_after(99, records)  # 100 s of a step planned with 3 s; 25 s of the plan follow
     assert left_s(view, 101.2) == pytest.approx(300 + 25)
     assert left_s(view_after(6), 3.9) == pytest.approx(26.5), "a fraction of a few seconds tells nothing yet"
+
+
+def test_a_simulated_run_does_not_claim_to_need_the_time_of_a_real_one():
+    records = [msgspec.structs.replace(record, at_s=record.at_s / 50) for record in made.records()[:15]]
+    started = records[0].event
+    machine = msgspec.structs.replace(started.machine, simulated=True)
+    records[0] = msgspec.structs.replace(records[0], event=msgspec.structs.replace(started, machine=machine))
+    view = view_after(99, records)
+    done, at_s = done_s(view, view.at_s), view.at_s
+    assert left_s(view, at_s) == pytest.approx((view.before_s[-1] - done) * at_s / done)
+    assert left_s(view_after(2, records), 0.1) is None, "nothing tells yet how fast it is"

@@ -109,6 +109,19 @@ def test_samples_add_up_to_the_whole(version: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+def test_live_samples_count_every_operation_by_its_latency(version: str) -> None:
+    sampler = Sampler()
+    live = [sample for report in reports(version, "mix-two-devices") if (sample := sampler.feed(report.group))]
+    for sample in live:
+        for flow, name in ((sample.read, "read"), (sample.write, "write")):
+            bins = sample.bins.get(name, {})
+            # fio counts an operation and its latency one after the other.
+            assert sum(bins.values()) == pytest.approx(flow.ios if flow else 0, abs=2)
+            assert not flow or min(bins) <= (flow.latency.p50_us or 0) * 1000 <= 2 * max(bins)
+    assert not any(sample.bins for sample in sampler.samples), "results have the tool's report"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 def test_the_ramp_is_seen_and_not_kept(version: str) -> None:
     sampler = Sampler(ramp_s=2.0)
     live = [sample for report in reports(version, "ramp-fsync") if (sample := sampler.feed(report.group))]

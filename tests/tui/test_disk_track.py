@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rich.text import Text
+
 from raidtui.model.event import CellStarted, DevicesBuilt, FrameTaken, Record, StepStarted
 from raidtui.model.frame import Frame, Frames, MdState
 from raidtui.tui.run.device_rows import places
@@ -62,16 +64,33 @@ def test_devices_stand_below_their_array_before_anything_is_measured() -> None:
     assert story.disks.lines["read_iops"] == [(3.0, 100.0)]
 
 
-def machine(state: MdState) -> str:
+def machine(state: MdState, *, measured: bool) -> Text:
     story = Story()
-    story.take([Record(1, 1.0, "", FrameTaken(frame(0.0, md={"md127": state})))])
-    return machine_lines(story.now(), 80)[1].plain
+    cell = CellStarted("raid5/w#1", 1, 1, ARRAY, PARENTS)
+    began = [cell, StepStarted("s2", "measure", "measure", cell=cell.cell)] if measured else [DevicesBuilt(ARRAY, PARENTS)]
+    events = [StepStarted("s1", "sync", "md.sync", "raid5#1"), *began, FrameTaken(frame(0.0, md={"md127": state}))]
+    story.take([Record(number, float(number), "", event) for number, event in enumerate(events, 1)])
+    return machine_lines(story.now(), 80)[1]
 
 
-def test_an_array_that_is_built_misses_nothing_and_a_degraded_one_does() -> None:
-    assert "missing" not in machine(MdState("clean", "recover", 1, 50, 100))
-    assert "recover, 1 not in sync yet 50.0 %" in machine(MdState("clean", "recover", 1, 50, 100))
-    assert "1 missing" in machine(MdState("clean", "idle", 1))
+def alerts(line: Text) -> list[str]:
+    return [line.plain[span.start : span.end].strip() for span in line.spans if span.style == "alert"]
+
+
+def test_an_array_that_is_built_says_how_far_it_is_and_misses_nothing() -> None:
+    line = machine(MdState("clean", "recover", 1, 42, 100), measured=False)
+    assert line.plain.startswith("md127    building, 42 % █")
+    assert not alerts(line)
+    line = machine(MdState("clean", "idle", 1), measured=False)
+    assert line.plain == "md127    building, waits for its sync"
+    assert not alerts(line)
+
+
+def test_an_array_that_is_measured_says_what_keeps_it_busy_and_what_it_misses() -> None:
+    line = machine(MdState("clean", "recover", 1, 50, 100), measured=True)
+    assert line.plain.startswith("md127    recover, 1 not in sync yet, 50 % █")
+    assert alerts(machine(MdState("clean", "idle", 1), measured=True)) == ["✗ 1 missing"]
+    assert alerts(machine(MdState("clean", "check", 1, 50, 100), measured=True)) == ["✗ 1 missing"]
 
 
 def test_a_chart_names_what_is_in_its_window_and_marks_where_cells_begin() -> None:

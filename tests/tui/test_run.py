@@ -38,7 +38,7 @@ from raidtui.tui.widgets.chart import Chart
 
 MID_CELL_S = 320.0
 """The last cell is measured: RAID5 with a journal."""
-PANES = ["charts", "devices", "cells", "steps", "machine"]
+PANES = ["charts", "devices", "spread", "cells", "steps", "machine"]
 
 
 def info(state: str = "running", run: str = RUN, **changes: object) -> RunInfo:
@@ -367,6 +367,27 @@ def test_on_a_large_terminal_all_panes_are_there_and_one_can_be_alone(stage):
         await until(pilot, lambda: len(panes(app)) == 1)
         await pilot.resize_terminal(200, 60)
         await until(pilot, lambda: panes(app) == PANES)
+
+    drive(app, talk, LARGE)
+
+
+def test_the_distribution_of_latency_is_shown_and_hidden_by_its_key(stage):
+    app, seq = following(stage)
+
+    async def talk(pilot):
+        await caught_up(pilot, app, seq)
+        assert "spread" in panes(app), "there is room for it"
+        await pilot.press("d")
+        assert "spread" not in panes(app)
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: len(panes(app)) == 1)
+        await pilot.press("d")
+        assert panes(app) == ["spread"]
+        await drawn(pilot, app)
+        spread = app.screen.query_one("#spread", Lines)
+        assert spread.render_line(0).text.strip() == "raid5-journal/rand-rw-8k-q16/1"
+        await pilot.press("d")
+        assert panes(app) == ["charts"]
 
     drive(app, talk, LARGE)
 

@@ -234,6 +234,8 @@ def test_a_disk_says_from_where_on_it_is_too_hot(tmp_path: Path) -> None:
     thermometer = Thermometer(["nvme0n1"], sys_block=tmp_path, dev=tmp_path)
     thermometer.start()
     assert thermometer.heat(10.0) == {"nvme0n1": Heat(84.0)}
+    assert thermometer.new_limits() == {"nvme0n1": 84.0}
+    assert thermometer.new_limits() == {}
     # In one go, as the kernel's files change: the thermometer may be reading.
     (folder / "next").write_text("70000\n")
     (folder / "next").rename(folder / "temp1_max")

@@ -62,14 +62,14 @@ def cell_count(view: RunView) -> str:
     return f"cell {view.cell.number} of {view.cell.of}: " if view.cell else ""
 
 
-def sample_line(sample: Sample) -> str:
-    """`12,345 IOPS, 50.6 MB/s, mean 1.30 ms, p99 4.20 ms`; a mix names both directions."""
+def sample_line(sample: Sample, *, short: bool = False) -> str:
+    """`12,345 IOPS, 50.6 MB/s, mean 1.30 ms, p99 4.20 ms`; a mix names both directions. `short`: IOPS and mean."""
     parts = [(name, d) for name, d in (("read", sample.read), ("write", sample.write), ("trim", sample.trim)) if d]
     if not parts:
         return "no I/O"
     if len(parts) == 1:
-        return _direction(parts[0][1])
-    return " · ".join(f"{name} {_direction(direction)}" for name, direction in parts)
+        return _direction(parts[0][1], short=short)
+    return " · ".join(f"{name} {_direction(direction, short=short)}" for name, direction in parts)
 
 
 def host_line(host: str, load: HostLoad) -> str:
@@ -91,12 +91,12 @@ def host_rates(load: HostLoad) -> str:
     )  # fmt: skip
 
 
-def _direction(direction: Direction) -> str:
+def _direction(direction: Direction, *, short: bool) -> str:
     latency = direction.latency
-    parts = [f"{iops_text(direction.iops)} IOPS", f"{mb_s_text(direction.bytes_per_s)} MB/s"]
+    parts = [f"{iops_text(direction.iops)} IOPS"] + ([] if short else [f"{mb_s_text(direction.bytes_per_s)} MB/s"])
     if latency.mean_us is not None:
         parts.append(f"mean {latency_text(latency.mean_us)}")
-    if latency.p99_us is not None:
+    if latency.p99_us is not None and not short:
         parts.append(f"p99 {latency_text(latency.p99_us)}")
     return ", ".join(parts)
 

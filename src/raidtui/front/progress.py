@@ -39,6 +39,8 @@ class RunView(msgspec.Struct, frozen=True):
 
     run: str = ""
     plan: Plan | None = None
+    simulated: bool = False
+    """True if the server is simulated: its steps take a moment, whatever the plan says."""
     seq: int = 0
     at_s: float = 0.0
     """Seconds since the run began, by the latest record."""
@@ -85,12 +87,13 @@ def advance(view: RunView, record: Record) -> RunView:
 
 def _after(view: RunView, record: Record) -> RunView:
     match record.event:
-        case RunStarted(run=run, plan=plan):
+        case RunStarted(run=run, plan=plan, machine=machine):
             seconds = (step.seconds for step in plan.steps)
             return replace(
                 view,
                 run=run,
                 plan=plan,
+                simulated=machine.simulated,
                 before_s=tuple(accumulate(seconds, initial=0.0)),
                 positions={step.id: index for index, step in enumerate(plan.steps)},
             )
@@ -163,12 +166,14 @@ def fraction(view: RunView, at_s: float) -> float:
 def left_s(view: RunView, at_s: float) -> float | None:
     """Return the estimated seconds until the end, at the pace so far; None before the plan is known, and once cancelled.
 
-    A step that reports its own progress, such as a sync, is at its own pace.
+    A step that reports its own progress, such as a sync, is at its own pace. A simulated run is as fast as it is.
     """
     if not view.before_s or view.cancel_asked:
         return None
     done = done_s(view, at_s)
-    pace = min(4.0, max(0.25, at_s / done)) if done >= _PACE_FROM_S else 1.0
+    if view.simulated and done < _PACE_FROM_S:
+        return None
+    pace = min(4.0, max(0.0 if view.simulated else 0.25, at_s / done)) if done >= _PACE_FROM_S else 1.0
     spent_s, part = at_s - view.step_began_s, view.step_fraction
     if view.step_done or part is None or part < _TELLING_PART or spent_s < _TELLING_S or view.finished is not None:
         return (view.before_s[-1] - done) * pace

@@ -135,6 +135,8 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
     """The arrays that the sampler was told to watch, all of them every time."""
     temperatures_c: dict[str, float] = {}
     """Readings that are new since the frame before, by device."""
+    temperature_limits_c: dict[str, float] = {}
+    """Temperatures from which devices warn, by their own word; each is in one frame."""
     threads: dict[str, int] = {}
     """Milliseconds of CPU that kernel threads used while they were watched, summed by name (`md127_raid5`, `others`)."""
     caches: dict[str, CacheState] = {}
@@ -323,6 +325,7 @@ class Frames:
         self.span_s: float | None = None
         self.md: Mapping[str, MdState] = {}
         self.temperatures_c: dict[str, float] = {}
+        self.temperature_limits_c: dict[str, float] = {}
         self.devices: dict[str, str] = {}
         """Like `Frame.devices`, but complete."""
         self.cpus: dict[str, str] = {}
@@ -359,6 +362,7 @@ class Frames:
             self.cpus.pop(name, None)
             self.temperatures_c.pop(name, None)
         self.temperatures_c.update(frame.temperatures_c)
+        self.temperature_limits_c.update(frame.temperature_limits_c)
         self._networks_before = {} if frame.span_s is None else self.networks
         networks = {**({} if frame.whole else self._networks_before), **frame.networks}
         self.networks = {name: text for name, text in networks.items() if text} if frame.networks else networks

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from raidtui.model.latency_bins import Bins
 from raidtui.model.statistics.samples import merged, percentiles
 
 BULK_BYTES: Final = 256 << 10
@@ -52,6 +53,9 @@ class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
     read: Direction | None = None
     write: Direction | None = None
     trim: Direction | None = None
+    bins: dict[str, Bins] = {}
+    """Operations by direction and latency (`latency_bins`), if the tool counts them while it runs. Not in results: a cell's
+    report has its whole distribution."""
 
     @property
     def moved(self) -> tuple[Direction, ...]:

@@ -213,11 +213,17 @@ def bins(points: Sequence[Point], direction: str) -> list[dict[int, int]]:
     """
     found = []
     for one in points:
-        report = one.cell.report if one.cell is not None and not _untimed(one, direction) else None
-        parts = [_of_report(each, direction) for each in (report if isinstance(report, list) else [report])]
-        if parts and all(parts):
-            found.append(parts[0] if len(parts) == 1 else merged(parts))
+        if one.cell is not None and not _untimed(one, direction) and (counted := report_bins(one.cell.report, direction)):
+            found.append(counted)
     return found
+
+
+def report_bins(report: Any, direction: str) -> dict[int, int]:
+    """Return the latency histogram of a cell's report, or of its several reports; empty where one of them has none."""
+    parts = [_of_report(each, direction) for each in (report if isinstance(report, list) else [report])]
+    if not parts or not all(parts):
+        return {}
+    return parts[0] if len(parts) == 1 else merged(parts)
 
 
 def _untimed(one: Point, direction: str) -> bool:

@@ -107,6 +107,7 @@ class Sampler:
                 cpus=cpus.rows,
                 md={name: md_state(name, self._sys_block) for name in self._md},
                 temperatures_c=self._thermometer.news() if self._thermometer else {},
+                temperature_limits_c=self._thermometer.new_limits() if self._thermometer else {},
                 threads=self._threads.news(whole=whole) if self._threads else {},
                 caches=self._caches.read() if self._caches else {},
                 networks=self._network.news(whole=whole or self._last_s is None),

@@ -51,6 +51,7 @@ class Thermometer:
         self._interval_s = interval_s
         self._news: dict[str, float] = {}
         self._heat: dict[str, Heat] = {}
+        self._limits: dict[str, float] = {}
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._answer = threading.Condition(self._lock)
@@ -78,6 +79,9 @@ class Thermometer:
         for name in {*self._sensors, *self._nvme}:
             found = self._ask(name)
             with self._lock:
+                before = self._heat.get(name, Heat()).limit_c
+                if found.limit_c is not None and found.limit_c != before:
+                    self._limits[name] = found.limit_c
                 self._heat[name] = found
 
     def news(self) -> dict[str, float]:
@@ -87,6 +91,14 @@ class Thermometer:
         with self._lock:
             news, self._news = self._news, {}
         return news
+
+    def new_limits(self) -> dict[str, float]:
+        """Warning temperatures in °C that were not returned yet, by device."""
+        if not self._limits:
+            return {}
+        with self._lock:
+            limits, self._limits = self._limits, {}
+        return limits
 
     def heat(self, patience_s: float = PATIENCE_S) -> dict[str, Heat]:
         """Return the current reading of each disk; the previous one for a disk that does not answer within `patience_s`."""

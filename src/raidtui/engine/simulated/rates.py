@@ -10,12 +10,15 @@ from typing import Final, NamedTuple
 
 from raidtui.load.engine import Pattern
 from raidtui.model.disk import Disk
+from raidtui.model.latency_bins import Bins, binned
 from raidtui.model.measure import Direction, Latency, Sample, Summary
 from raidtui.model.plan import Amplification
 
 _MIXED_READS: Final = 0.7
 """Share of reads in a workload that reads and writes."""
 _DEFAULT_BLOCK_BYTES: Final = 128 << 10
+_SPREAD: Final = ((0.7, 0.2), (0.85, 0.4), (1.2, 0.3), (1.8, 0.085), (2.6, 0.013), (5.5, 0.0019), (11.0, 0.0001))
+"""Shares of the operations by the latency that they took, in means."""
 
 
 class _Speed(NamedTuple):
@@ -66,7 +69,13 @@ class Rates(NamedTuple):
 
     def sample(self, at_s: float, span_s: float) -> Sample:
         """Return what happened in the `span_s` before `at_s`."""
-        return Sample(at_s, span_s, self._direction(self.reads, span_s), self._direction(self.writes, span_s))
+        read, write = self._direction(self.reads, span_s), self._direction(self.writes, span_s)
+        bins = {name: self._bins(one.ios) for name, one in (("read", read), ("write", write)) if one}
+        return Sample(at_s, span_s, read, write, bins=bins)
+
+    def _bins(self, ios: int) -> Bins:
+        """Return operations whose percentiles are those of `_direction`."""
+        return binned((round(self.latency_us * 1000 * times), round(ios * share)) for times, share in _SPREAD)
 
     def _direction(self, per_s: float, seconds: float) -> Direction | None:
         ios = round(per_s * seconds)

@@ -210,12 +210,13 @@ class SimulatedRunner(Runner):
             load = {disk.name: (now.disk_reads, now.disk_writes, now) for disk in disks}
             load |= {name: (now.reads / len(targets), now.writes / len(targets), now) for name in targets}
             self._frames.advance(span_s, load, (now.reads + now.writes) * now.block_bytes if exported else 0.0)
-            samples.append(now.sample(number * span_s, span_s))
+            sample = now.sample(number * span_s, span_s)
+            samples.append(msgspec.structs.replace(sample, bins={}))
             # fio's client tells nothing before its end where other hosts load the target.
             if args.on:
                 self._hosts_sampled(args, now, span_s)
             else:
-                self._sampled(step, samples[-1], 0)
+                self._sampled(step, sample, 0)
         self._listen(None)
         series = fold.series()
         summary = workload.summary(runtime_s, pattern.streams)

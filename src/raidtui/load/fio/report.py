@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from raidtui.model.latency_bins import Bins, binned
 from raidtui.model.measure import Direction, Latency, Sample, Summary
 
 MAX_REPORT_BYTES: Final = 16 << 20
@@ -231,7 +232,10 @@ class Sampler:
         self._before: Group | None = None
 
     def feed(self, now: Group) -> Sample | None:
-        """Return the sample that ends with this report, or None if it is too short. During the ramp, `at_s` is negative."""
+        """Return the sample that ends with this report, or None if it is too short. During the ramp, `at_s` is negative.
+
+        It has the bins of its operations; those in `samples` do not.
+        """
         ramping = _ramping(now)
         before = self._before
         if before is not None and ((_ramping(before) and not ramping) or _began_anew(before, now)):
@@ -250,7 +254,11 @@ class Sampler:
         )
         if not ramping:
             self.samples.append(sample)
-        return sample
+        bins = {
+            "read": _bins_between(before.read if before else None, now.read),
+            "write": _bins_between(before.write if before else None, now.write),
+        }
+        return msgspec.structs.replace(sample, bins={name: found for name, found in bins.items() if found})
 
 
 def _ramping(group: Group) -> bool:
@@ -292,6 +300,12 @@ def _latency_between(before: Spread | None, now: Spread) -> Latency:
         p999_us=p999,
         max_us=now.max_ns / 1000 if grew else None,
     )
+
+
+def _bins_between(before: Flow | None, now: Flow) -> Bins:
+    """Return the operations between two reports by their latency. A bin of fio has its middle as name."""
+    earlier, longest = before.clat_ns.bins if before else {}, round(now.clat_ns.max_ns)
+    return binned((min(ns, longest), count - earlier.get(ns, 0)) for ns, count in now.clat_ns.bins.items())
 
 
 def joined_spread(spreads: Sequence[Spread]) -> Spread:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from raidtui.base.text import clean
 from raidtui.model.event import CellStarted
-from raidtui.model.frame import DeviceRates, Flow, Use
+from raidtui.model.frame import DeviceRates, Flow, Frames, Use
 from raidtui.tui.run.shown_run import Moment
 from raidtui.tui.run.tracks import FrameTrack
 from raidtui.tui.widgets.glyphs import bar, bar_text, glyphs, spark_text
@@ -50,11 +50,13 @@ CHOICES: dict[str, Choice] = {
         _number("w", "w/s", "Writes completed a second, after merging", lambda rates: rates.write.ios_per_s),
         _number("rmb", "rMB/s", "10⁶ bytes read a second", lambda rates: _mb(rates.read)),
         _number("wmb", "wMB/s", "10⁶ bytes written a second", lambda rates: _mb(rates.write)),
-        _number("r_await", "r_await", "Mean time of a read, queueing included, in ms", lambda rates: rates.read.await_ms),
-        _number("w_await", "w_await", "Mean time of a write, queueing included, in ms", lambda rates: rates.write.await_ms),
+        _number("r_await", "r_await", "Mean time of a read, queueing included, in ms; ! three times the siblings'",
+                lambda rates: rates.read.await_ms),
+        _number("w_await", "w_await", "Mean time of a write, queueing included, in ms; ! three times the siblings'",
+                lambda rates: rates.write.await_ms),
         _number("areq", "areq-sz", "Mean size of a request in KiB", _kb),
         _number("aqu", "aqu-sz", "Mean number of requests waiting or served", lambda rates: rates.queue_length),
-        Choice(Column(UTIL, "%util", 11, "left", "Share of the time with a request in flight")),
+        Choice(Column(UTIL, "%util", 12, "left", "Share of the time with a request in flight; ! from 90 % on")),
         Choice(Column(HISTORY, "%util lately", 24, "left", "%util, one second a cell, the newest on the right")),
         _number("rrqm", "rrqm/s", "Reads merged a second", lambda rates: rates.read.merged_per_s),
         _number("wrqm", "wrqm/s", "Writes merged a second", lambda rates: rates.write.merged_per_s),
@@ -64,9 +66,9 @@ CHOICES: dict[str, Choice] = {
         _number("dmb", "dMB/s", "10⁶ bytes discarded a second", lambda rates: _mb(rates.discard)),
         _number("f", "f/s", "Flushes a second", lambda rates: rates.flushes_per_s),
         _number("f_await", "f_await", "Mean time of a flush in ms", lambda rates: rates.flush_await_ms),
-        Choice(Column(TEMPERATURE, "°C", 3, "right", "Temperature, where the device tells it")),
+        Choice(Column(TEMPERATURE, "°C", 4, "right", "Temperature, where the device tells it; ! at its own limit")),
     )
-}
+}  # fmt: skip
 SMALL_CHOICE = (DEVICE, "r", "w", "rmb", "wmb", "r_await", "w_await", UTIL)
 LARGE_CHOICE = (DEVICE, ROLE, "r", "w", "rmb", "wmb", "r_await", "w_await", "areq", "aqu", UTIL, HISTORY)
 
@@ -164,9 +166,31 @@ def odd_ones(uses: Mapping[str, Use | None]) -> frozenset[str]:
     return frozenset(odd)
 
 
+def late_ones(awaits: Mapping[str, float]) -> frozenset[str]:
+    """Return members whose latency is an outlier: three times the median of at least three."""
+    if len(awaits) < _FEWEST_SIBLINGS:
+        return frozenset()
+    middle = median(awaits.values())
+    return frozenset(name for name, value in awaits.items() if value >= _LATE_TIMES * middle)
+
+
 _BAR_WIDTH = 7
 _NOT_A_DISK = ("loop", "ram", "zram", "sr", "fd")
+_AWAITS = ("r_await", "w_await")
+FULL_PERCENT = 90.0
+"""Utilisation from which on a device may be what limits."""
+HOT_C = 70.0
+"""Limit of a device that does not name its own."""
+_LATE_TIMES = 3.0
+"""So many times the median of the siblings, a member's latency is an outlier."""
+_FEWEST_SIBLINGS = 3
 _FIGURES = {column: choice.figure for column, choice in CHOICES.items() if choice.figure is not None}
+
+
+def too_hot(frames: Frames, name: str) -> bool:
+    """Return True if a device's temperature is at its own limit, or at 70 °C where it names none."""
+    celsius = frames.temperatures_c.get(name)
+    return celsius is not None and celsius >= frames.temperature_limits_c.get(name, HOT_C)
 
 
 class DeviceRows(Rows):
@@ -190,6 +214,8 @@ class DeviceRows(Rows):
         self._odd: dict[str, frozenset[str]] = {}
         self._odd_of: object = None
         self._rates: dict[str, DeviceRates | None] = {}
+        self._late: dict[str, dict[str, frozenset[str]]] = {}
+        """Members whose latency is an outlier, by column and parent."""
         self._cells: dict[str, list[str | Text | Cell]] = {}
         self._sparks: dict[str, tuple[int, str]] = {}
         """Number of the newest frame in a device's history, and the drawn history, by device."""
@@ -198,7 +224,7 @@ class DeviceRows(Rows):
     def take(self, track: FrameTrack, moment: Moment) -> None:
         """Show this moment, and forget values of another one."""
         self._track, self._moment = track, moment
-        self._rates, self._cells = {}, {}
+        self._rates, self._cells, self._late = {}, {}, {}
         odd_of = (id(track), moment.at_s if moment.past else track.stretch)
         if odd_of != self._odd_of:
             self._odd, self._odd_of = {}, odd_of
@@ -213,6 +239,10 @@ class DeviceRows(Rows):
                 number_text(figure(rates)) if rates is not None and figure is not None else self._cell(key, column, rates)
                 for column, figure in zip(self.columns, map(_FIGURES.get, self.columns), strict=True)
             ]
+            for column in self._late_of(key):
+                if column in self.columns:
+                    at = self.columns.index(column)
+                    known[at] = Cell(f"{known[at]}!", "warn")
         return known
 
     def state(self, key: str) -> str:
@@ -281,13 +311,27 @@ class DeviceRows(Rows):
             return "gone" if self._lost(name) else clean(self._places[name].role, 20)
         if column == TEMPERATURE:
             celsius = self._figure(name, TEMPERATURE)
-            return glyphs().absent if celsius is None else f"{celsius:.0f}"
+            if celsius is None or self._moment is None:
+                return glyphs().absent
+            return Cell(f"{celsius:.0f}!", "warn") if too_hot(self._moment.frames, name) else f"{celsius:.0f}"
         if column == HISTORY:
             return self._spark(name)
         if rates is None or rates.util_percent is None:
             return bar(None, _BAR_WIDTH)
         percent = rates.util_percent
-        return Cell(f"{bar_text(percent, _BAR_WIDTH)}{min(percent, 100):4.0f}", "", ((0, _BAR_WIDTH, "accent"),))
+        text = f"{bar_text(percent, _BAR_WIDTH)}{min(percent, 100):4.0f}"
+        return Cell(f"{text}!", "warn") if percent >= FULL_PERCENT else Cell(text, "", ((0, _BAR_WIDTH, "accent"),))
+
+    def _late_of(self, name: str) -> frozenset[str]:
+        """Return the columns in which a member's latency is an outlier among its siblings."""
+        place = self._places[name]
+        members = self._members.get(place.parent, ())
+        if place.role != "member" or len(members) < _FEWEST_SIBLINGS:
+            return frozenset()
+        if place.parent not in self._late:
+            awaits = {column: {one: value for one in members if (value := self._figure(one, column))} for column in _AWAITS}
+            self._late[place.parent] = {column: late_ones(found) for column, found in awaits.items()}
+        return frozenset(column for column, late in self._late[place.parent].items() if name in late)
 
     def _name(self, name: str) -> str:
         place, known = self._places[name], glyphs()

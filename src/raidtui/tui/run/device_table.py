@@ -19,6 +19,9 @@ from raidtui.tui.widgets.live_table import LiveTable
 from raidtui.tui.widgets.table_line import GAP, place_columns
 
 _ROOM_FOR_ALL = 100
+_LEAST_ROWS = 6
+_ROWS_BESIDE = 5
+"""Lines of the pane that are no devices: border, header, filter, network."""
 
 
 class FilterLine(Input):
@@ -53,7 +56,8 @@ class DeviceTable(LiveTable, inherit_bindings=False):
 ## Devices
 
 What `iostat -x` shows, once a second: members stand below their array. `≠` marks a member that does clearly more or less
-than its siblings, `✗` one that was lost while it was measured.
+than its siblings, `✗` one that was lost while it was measured. `!` stands behind a utilisation of 90 % and more, a
+temperature at the disk's own limit (70 °C where it names none), and a latency of three times the median of its siblings.
 
 `o` chooses columns, `s` sorts by the next one, `S` turns the order round, `/` filters, `a` shows devices that the cell has
 nothing to do with as well. Shift and left or right scroll what is too wide.
@@ -90,6 +94,8 @@ class DevicePane(Vertical, KeptLines):
         self.rows = DeviceRows()
         self._chosen: tuple[str, ...] | None = None
         self._shown: tuple[FrameTrack, Moment] | None = None
+        self._one = False
+        self._most_rows: int | None = None
 
     def compose(self) -> ComposeResult:
         yield FilterLine()
@@ -112,18 +118,24 @@ class DevicePane(Vertical, KeptLines):
         self._chosen = columns
         self.again()
 
-    def take(self, track: FrameTrack, moment: Moment) -> None:
+    def take(self, track: FrameTrack, moment: Moment, *, one: bool = False) -> None:
+        """Show a moment. Unless the pane is the only one, it is no higher than its rows, and leaves the rest to others."""
         self._shown = (track, moment)
+        self._one = one
         self._fit()
         self.rows.take(track, moment)
         self.table.show(self.rows)
+        most = None if one else max(_LEAST_ROWS, len(self.rows.keys)) + _ROWS_BESIDE
+        if most != self._most_rows:
+            self._most_rows = most
+            self.styles.max_height = most
         self.set_class(network_line(moment.frames, self.size.width) is not None, "-network")
         self.query_one("#network", Lines).show(lambda width: [line] if (line := network_line(moment.frames, width)) else [])
 
     def again(self) -> None:
         """Draw the same moment again, with other columns, order or filter."""
         if self._shown is not None:
-            self.take(*self._shown)
+            self.take(*self._shown, one=self._one)
         self.border_subtitle = self._subtitle()
 
     def sort_by(self, column: str | None) -> None:

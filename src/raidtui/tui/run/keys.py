@@ -15,7 +15,11 @@ Tab shows the next pane, `z` the one in focus alone. Space holds the view while 
 playhead, home is the run's beginning, end or escape the newest, `[` and `]` the cell before and after. `+` and `-` show
 less or more time.
 
-`h` marks the next host of a run that has several.
+`d` shows and hides the distribution of latency, `h` marks the next host of a run that has several.
+
+`!` and colour mark what may limit or mislead: a device or core that is 90 % busy or more, a disk at its own warning
+temperature (70 °C where it names none), a member whose latency is three times that of its siblings, and operations that
+took ten times the median.
 
 `x` cancels: it asks once, and everything that was built is taken down. `w` saves the result, which happens by itself when a
 run ends; enter opens it then. `r` recovers a run that was interrupted. `l` lists the server's runs.
@@ -27,6 +31,7 @@ BINDINGS: Final[list[BindingType]] = [
     Binding("shift+tab", "pane(-1)", "Pane back", id="run.pane_back", tooltip="The pane before", show=False),
     Binding("z", "alone", "Alone", id="run.maximise", tooltip="The pane in focus alone, or all again"),
     Binding("h", "host(1)", "Hosts", id="run.host", tooltip="The next host: storage server, then clients"),
+    Binding("d", "spread", "Latency", id="run.spread", tooltip="Show or hide the distribution of latency"),
     Binding("o", "columns", "Columns", id="run.columns", tooltip="Choose columns of the device table"),
     Binding("s", "sort", "Sort", id="run.sort", tooltip="Sort devices by the next column"),
     Binding("S", "turn_round", "Turn round", id="run.sort_order", tooltip="Smallest or largest first", show=False),

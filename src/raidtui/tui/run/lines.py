@@ -17,7 +17,7 @@ from textual.strip import Strip
 from raidtui.base.text import clean
 from raidtui.model.frame import Frames
 from raidtui.model.units import size_text
-from raidtui.tui.run.device_rows import number_text
+from raidtui.tui.run.device_rows import FULL_PERCENT, number_text, too_hot
 from raidtui.tui.run.shown_run import LogLine, Moment
 from raidtui.tui.widgets.glyphs import bar, glyphs, spark
 from raidtui.tui.widgets.kept_lines import KeptLines
@@ -214,15 +214,12 @@ _MOST_BARS = 16
 """Cores above that are drawn one cell each."""
 _MOST_THREADS = 8
 _BUSY_PERCENT = 0.05
-_HOT_C = 70.0
-_FULL_PERCENT = 90.0
-"""Share of a core from which on it may be what limits."""
 
 
 def machine_lines(moment: Moment, width: int) -> list[Text]:
     """Return the server's other activity. Arrays come first: a resync makes numbers invalid."""
     frames = moment.frames
-    parts = (_arrays(frames, width), _caches(frames, width), _cores(frames, width), _temperatures(moment, width),
+    parts = (_arrays(moment, width), _caches(frames, width), _cores(frames, width), _temperatures(moment, width),
              _threads(frames, width))  # fmt: skip
     lines: list[Text] = []
     for part in map(list, parts):
@@ -232,25 +229,35 @@ def machine_lines(moment: Moment, width: int) -> list[Text]:
     return lines
 
 
-def _arrays(frames: Frames, width: int) -> Iterator[Text]:
-    if frames.md:
+def _arrays(moment: Moment, width: int) -> Iterator[Text]:
+    if arrays := moment.frames.md:
         yield Text("Arrays", style="strong")
-    for name, state in frames.md.items():
+    for name, state in arrays.items():
         line = Text(f"{clean(name, 20):<8} ", no_wrap=True)
         at_work = state.action not in (None, "idle")
-        if not at_work:
-            line.append(clean(state.array_state or "gone", 20)).append("  ")
         # A member that is being built counts as missing to the kernel: a new raid5 is built that way.
-        if state.degraded and not (at_work and state.action in ("recover", "resync")):
-            line.append(f"{glyphs().bad} {state.degraded} missing  ", "alert")
-        if at_work:
-            line.append(clean(state.action, 20), "warn")
-            line.append(f", {state.degraded} not in sync yet" if state.degraded else "", "warn")
+        syncing = (state.degraded or at_work) and _builds(moment)
+        style = "accent" if syncing else "warn"
+        if syncing:
+            line.append("building" if at_work else "building, waits for its sync", style)
+        elif at_work:
+            line.append(clean(state.action, 20), style)
+            line.append(f", {state.degraded} not in sync yet" if state.degraded else "", style)
+        else:
+            line.append(clean(state.array_state or "gone", 20))
+        if state.degraded and not syncing and state.action not in ("recover", "resync"):
+            line.append(f"  {glyphs().bad} {state.degraded} missing", "alert")
         if at_work and state.done_sectors is not None and state.total_sectors:
             share = 100 * state.done_sectors / state.total_sectors
-            line.append(f" {share:.1f} % ", "warn")
-            line.append_text(bar(share, max(4, min(20, width - len(line))), "warn"))
+            line.append(f", {share:.0f} % ", style)
+            line.append_text(bar(share, max(4, min(20, width - len(line))), style))
         yield line
+
+
+def _builds(moment: Moment) -> bool:
+    """Return True while a layout is built, and nothing was measured on it yet."""
+    view = moment.view
+    return view.cell is None and view.finished is None and view.step is not None and not view.cancel_asked
 
 
 def _caches(frames: Frames, width: int) -> Iterator[Text]:
@@ -290,7 +297,7 @@ def _cores(frames: Frames, width: int) -> Iterator[Text]:
         line = Text(no_wrap=True)
         for name in names[row::rows]:
             line.append(f"{clean(name, 6).removeprefix('cpu'):>3} ")
-            full = busy[name] >= _FULL_PERCENT
+            full = busy[name] >= FULL_PERCENT
             line.append_text(bar(busy[name], max(4, min(30, each - 10)), "warn" if full else "accent"))
             line.append(f"{busy[name]:4.0f}{'!' if full else ' '} ", "warn" if full else "")
         yield line
@@ -308,7 +315,7 @@ def _threads(frames: Frames, width: int) -> Iterator[Text]:
     name_width = max(8, min(24, width - 20))
     for percent, name in busy[:_MOST_THREADS]:
         line = Text(f"{clean(name, name_width):<{name_width}} ", no_wrap=True)
-        full = percent >= _FULL_PERCENT
+        full = percent >= FULL_PERCENT
         line.append_text(bar(percent, max(4, min(20, width - name_width - 9)), "warn" if full else "accent"))
         yield line.append(f"{percent:6.1f}{' !' if full else ''}", "warn" if full else "")
 
@@ -342,7 +349,7 @@ def _temperatures(moment: Moment, width: int) -> Iterator[Text]:
     for first in range(0, len(hottest), columns):
         line = Text(no_wrap=True)
         for name in hottest[first : first + columns]:
-            hot = known[name] >= _HOT_C
+            hot = too_hot(moment.frames, name)
             line.append(f"{clean(name, 20):<{each - 6}}", "dim")
             line.append(f"{known[name]:4.0f}{'!' if hot else ' '} ", "warn" if hot else "")
         yield line

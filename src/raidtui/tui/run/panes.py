@@ -18,7 +18,7 @@ from raidtui.base.text import clean
 from raidtui.front.phrases import cell_count, ending_line, sample_line
 from raidtui.front.progress import RunView, fraction, left_s
 from raidtui.model.result import Cell
-from raidtui.results.rates import latency_text, rate, rate_text, unit_of
+from raidtui.results.rates import rate, rate_text, unit_of
 from raidtui.tui.run.desk import RunDesk
 from raidtui.tui.run.hosts_pane import total_words
 from raidtui.tui.run.shown_run import Moment, Story
@@ -33,7 +33,15 @@ _BAR_MOST = 40
 
 def top_lines(desk: RunDesk, moment: Moment, width: int) -> list[Text]:
     """Return exactly three lines: progress, current step, current numbers."""
-    return [_progress(desk, moment, width), _doing(desk, moment), _numbers(desk, moment)]
+    return [_progress(desk, moment, width), _doing(desk, moment), _numbers(desk, moment, width)]
+
+
+def no_run() -> Text:
+    """Return the words of a screen without a run."""
+    return Text.assemble(
+        ("No run", "bold"), "\n\n",
+        ("3", "bold"), " Plan starts one\n", ("l", "bold"), " lists earlier ones",
+    )  # fmt: skip
 
 
 def _progress(desk: RunDesk, moment: Moment, width: int) -> Text:
@@ -67,21 +75,24 @@ def _doing(desk: RunDesk, moment: Moment) -> Text:
         return Text("reading the run's journal …" if desk.feed_state.word == "reading" else "")
     said = Text(f"{cell_count(view)}{clean(view.step.title) if view.step else 'starting'}")
     if view.step_text and not view.step_done:
-        share = "" if view.step_fraction is None else f" {view.step_fraction * 100:.0f} %"
+        share = "" if view.step_fraction is None or "%" in view.step_text else f" {view.step_fraction * 100:.0f} %"
         said.append(f" · {clean(view.step_text)}{share}", "accent")
     if view.cancel_asked:
         said = Text("cancelling · ", style="warn") + said
     return said
 
 
-def _numbers(desk: RunDesk, moment: Moment) -> Text:
+def _numbers(desk: RunDesk, moment: Moment, width: int) -> Text:
     line = Text()
     if moment.past:
         line.append(f"at {clock_text(moment.at_s)} of {clock_text(desk.story.end_s)} (esc: newest)  ", "warn")
     elif desk.feed_state.word == "lost":
         line.append("connection lost, it is being tried again  ", "warn")
     if moment.view.sample is not None:
-        line.append("filling: " if moment.view.prefill else "", "accent").append(sample_line(moment.view.sample))
+        line.append("filling: " if moment.view.prefill else "", "accent")
+        whole = sample_line(moment.view.sample)
+        fits = len(line) + len(whole) <= width
+        line.append(whole if fits else sample_line(moment.view.sample, short=True))
     elif desk.saved and moment.view.finished is not None:
         line.append("enter", "strong").append(" opens the result").append(f" · {clean(desk.saved, 4096)}", "dim")
     elif desk.source in ("opened", "file") and not moment.past:
@@ -219,6 +230,14 @@ _FIGURES = {
 }
 
 
+def short_latency(us: float) -> str:
+    """Return a latency in three digits: `85µs`, `1.24ms`, `500ms`."""
+    if us <= 0:
+        return "0"
+    size, unit = (1, "µs") if us < 999.5 else (1e3, "ms") if us < 999_500 else (1e6, "s")
+    return f"{us / size:.3g}{unit}"
+
+
 class RunCharts(SharedTime):
     """IOPS, MB/s and latency over the run."""
 
@@ -230,7 +249,7 @@ class RunCharts(SharedTime):
 
     def compose(self) -> ComposeResult:
         texts = (("IOPS", _IOPS, short_number), ("MB/s", _RATE, lambda bytes_per_s: short_number(bytes_per_s / 1e6)),
-                 ("Latency", _LATENCY, lambda us: latency_text(us).replace(" ", "")))  # fmt: skip
+                 ("Latency", _LATENCY, short_latency))  # fmt: skip
         for title, id_, text in texts:
             yield Chart(title, id=id_, format=text, empty="nothing was measured yet")
 

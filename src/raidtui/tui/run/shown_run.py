@@ -17,6 +17,7 @@ from raidtui.model.event import Record
 from raidtui.model.frame import Frames
 from raidtui.model.problem import Problem
 from raidtui.tui.run.disk_track import DiskTrack
+from raidtui.tui.run.latency_track import LatencyTrack
 from raidtui.tui.run.tracks import FrameTrack, HostTrack, SampleTrack
 
 Kind = Literal["step", "note", "warning", "error", "valid", "invalid", "end"]
@@ -135,6 +136,7 @@ class Story:
         self.frames = FrameTrack()
         self.hosts = HostTrack()
         self.disks = DiskTrack()
+        self.latency = LatencyTrack()
         self.log = StepLog()
         self._cell: events.CellStarted | None = None
         self._marks: list[_Mark] = [_Mark(0.0, self.view, None)]
@@ -187,6 +189,7 @@ class Story:
     def _take(self, record: Record) -> None:
         event = record.event
         if isinstance(event, events.CellDone):
+            self.latency.end(event.cell)
             # Only a result file needs the rest of a cell, and a run of days has many.
             slim = replace(event.cell, samples=(), devices={}, device_at_s=(), report=None)
             record = replace(record, event=events.CellDone(slim))
@@ -197,14 +200,19 @@ class Story:
         self.view = advance(self.view, record)
         if isinstance(event, events.CellStarted):
             self._edges.append(self.view.at_s)
+            self.latency.begin(event)
         if isinstance(event, events.FrameTaken):
             self.frames.take(self.view.at_s, record.seq, event.frame)
             if self.view.sample is None:
+                self.samples.pause()
                 self.disks.take(self.view.at_s, self.frames.now, self._cell)
             else:
                 self.disks.pause()
+            if self.view.cell is not None and self.view.step is not None and self.view.step.action == "measure":
+                self.latency.take_frame(self.view.cell.cell, self.frames.now)
         elif isinstance(event, events.WorkloadSampled):
             self.samples.take(self.view.at_s, record.seq, event)
+            self.latency.take_sample(event)
         elif isinstance(event, events.HostSampled):
             self.hosts.take(self.view.at_s, event.host, event.load)
         elif isinstance(event, events.StepProgressed):

@@ -101,6 +101,12 @@ class SampleTrack:
         else:
             self._draw(len(self._points) - 1)
 
+    def pause(self) -> None:
+        """End the lines: nothing is measured any more."""
+        for line in self.lines.values():
+            if line and line[-1][1] is not None:
+                line.append((line[-1][0], None))
+
     def latest(self, at_s: float) -> Point | None:
         """Return the last sample at or before a second of the run."""
         index = bisect_right(self._points, at_s, key=lambda point: point.at_s)
@@ -336,6 +342,7 @@ def _completed(frame: Frame, state: Frames) -> Frame:
         devices=dict(state.devices),
         cpus=dict(state.cpus),
         temperatures_c=dict(state.temperatures_c),
+        temperature_limits_c=dict(state.temperature_limits_c),
         threads=dict(state.threads),
         networks=dict(state.networks),
     )
@@ -359,6 +366,7 @@ def _sum(a: Frame, b: Frame) -> Frame:
         devices=b.devices if b.whole else a.devices | b.devices,
         cpus=b.cpus if b.whole else a.cpus | b.cpus,
         temperatures_c=a.temperatures_c | b.temperatures_c,
+        temperature_limits_c=a.temperature_limits_c | b.temperature_limits_c,
         threads=b.threads if b.whole else a.threads | b.threads,
         networks=b.networks if b.whole else a.networks | b.networks,
     )

@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -25,14 +24,17 @@ from raidtui.tui.run.device_table import DevicePane
 from raidtui.tui.run.dialogs import ChooseColumns, ChooseRun, Confirm
 from raidtui.tui.run.hosts_pane import HostsPane, hosts_of
 from raidtui.tui.run.keys import BINDINGS, HELP
+from raidtui.tui.run.latency_pane import LatencyPane, latency_lines
 from raidtui.tui.run.lines import Lines, LogText, machine_lines
-from raidtui.tui.run.panes import PaneBar, RunCharts, matrix_lines, squares, top_lines
+from raidtui.tui.run.panes import PaneBar, RunCharts, matrix_lines, no_run, squares, top_lines
 from raidtui.tui.run.shown_run import Moment
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.widgets.chart import Chart
 
-_PANES = {"charts": "Charts", "devices": "Devices", "hosts": "Hosts", "cells": "Cells", "steps": "Steps",
-          "machine": "Machine"}  # fmt: skip
+_PANES = {"charts": "Charts", "devices": "Devices", "spread": "Latency", "hosts": "Hosts", "cells": "Cells",
+          "steps": "Steps", "machine": "Machine"}  # fmt: skip
+_HIGH = 45
+"""Lines of the terminal from which on the distribution of latency is shown unless it is hidden."""
 _WIDE = 110
 _GATHER_S = 0.1
 """Between two drawings there is at least so much time."""
@@ -61,6 +63,7 @@ class RunScreen(ModeScreen):
     RunScreen #devices { height: 2fr; }
     RunScreen #steps { height: 1fr; }
     RunScreen #cells { height: 2fr; }
+    RunScreen #spread { height: 5fr; }
     RunScreen #hosts { height: 5fr; }
     RunScreen #machine { height: 3fr; }
     RunScreen PaneBar { display: none; }
@@ -82,6 +85,8 @@ class RunScreen(ModeScreen):
         """The newest second when the playhead was set: the charts stay at it."""
         self._pane = "charts"
         self._alone = False
+        self._spread: bool | None = None
+        """True if the distribution of latency is shown beside the others; None: if there is room."""
         self._waiting: Timer | None = None
         self._drawn_at = 0.0
         self._drawn_to: object = None
@@ -96,7 +101,7 @@ class RunScreen(ModeScreen):
         top = Lines(id="top")
         top.can_focus = False
         yield top
-        yield Static(_nothing(), id="none")
+        yield Static(no_run(), id="none")
         yield PaneBar(_PANES)
         with Vertical(id="panes"):
             yield RunCharts(id="charts", classes="pane")
@@ -106,6 +111,7 @@ class RunScreen(ModeScreen):
                     yield Lines(id="steps", classes="pane", tail=True)
                 with Vertical(id="right"):
                     yield Lines(id="cells", classes="pane")
+                    yield LatencyPane(id="spread", classes="pane")
                     yield HostsPane(id="hosts", classes="pane")
                     yield Lines(id="machine", classes="pane")
 
@@ -180,8 +186,10 @@ class RunScreen(ModeScreen):
         sampled, ended = desk.story.samples.count + desk.story.disks.count, not desk.running
         if self._news("charts", (sampled, until_s if sampled else None, ended)):
             self.query_one(RunCharts).take(desk.story, until_s, ended=ended)
+        if self._news("spread", (desk.story.latency.count, moment.cell, past)):
+            self.query_one(LatencyPane).show(lambda width: latency_lines(desk.story.latency, moment, width))
         if self._news("devices", (moment.frames.at_s, moment.cell, view.cell, past)):
-            self.query_one(DevicePane).take(desk.story.frames, moment)
+            self.query_one(DevicePane).take(desk.story.frames, moment, one=self._one)
         if self._news("hosts", (moment.frames.at_s, desk.story.hosts.count, past)):
             self.query_one(HostsPane).take(desk.story, moment)
         if self._news("machine", (moment.frames.at_s, moment.cell, past)):
@@ -216,7 +224,8 @@ class RunScreen(ModeScreen):
 
     def _arrange(self) -> None:
         """Show all panes that the run has, or the one alone."""
-        self._panes = [pane for pane in _PANES if pane != "hosts" or hosts_of(self.desk.story)]
+        wanted = {"hosts": bool(hosts_of(self.desk.story)), "spread": self._one or self._spread_shown}
+        self._panes = [pane for pane in _PANES if wanted.get(pane, True)]
         self._pane = self._pane if self._pane in self._panes else "charts"
         one, here = self._one, self._pane
         self.set_class(one, "-one")
@@ -225,7 +234,7 @@ class RunScreen(ModeScreen):
         self.query_one(PaneBar).offer(self._panes)
         self.query_one("#below").display = not one or here != "charts"
         self.query_one("#left").display = not one or here in ("devices", "steps")
-        self.query_one("#right").display = not one or here in ("cells", "hosts", "machine")
+        self.query_one("#right").display = not one or here in ("cells", "spread", "hosts", "machine")
         if one:
             self.query_one(PaneBar).mark(here, "z: all panes" if self.size.width >= _WIDE else "tab: next pane")
 
@@ -302,6 +311,19 @@ class RunScreen(ModeScreen):
         else:
             self.show_pane("hosts")
 
+    @property
+    def _spread_shown(self) -> bool:
+        return self.size.height >= _HIGH if self._spread is None else self._spread
+
+    def action_spread(self) -> None:
+        """Show or hide the distribution of latency: one pane among the others, or alone on a small terminal."""
+        if self._one:
+            self.show_pane("charts" if self._pane == "spread" else "spread")
+            return
+        self._spread = not self._spread_shown
+        self._arrange()
+        self.call_after_refresh(self._draw)
+
     def action_zoom(self, way: int) -> None:
         self.query_one(RunCharts).leading.action_zoom(way)
 
@@ -344,7 +366,7 @@ class RunScreen(ModeScreen):
             return True if desk.running and not desk.story.view.cancel_asked else None
         if action == "save":
             return True if desk.story.view.cells else None
-        if action in ("hold", "pane", "alone", "columns", "sort", "turn_round", "filter", "every_device"):
+        if action in ("hold", "pane", "alone", "spread", "columns", "sort", "turn_round", "filter", "every_device"):
             return True if desk.source != "nothing" else None
         return True
 
@@ -387,10 +409,3 @@ class RunScreen(ModeScreen):
                 (self.desk.follow if info.state == "running" else self.desk.open)(info.run)
 
         self.app.push_screen(ChooseRun(runs), chosen)
-
-
-def _nothing() -> Text:
-    return Text.assemble(
-        ("No run", "bold"), "\n\n",
-        ("3", "bold"), " Plan starts one\n", ("l", "bold"), " lists earlier ones",
-    )  # fmt: skip

@@ -81,33 +81,36 @@ def picture(
 def title_row(
     series: Sequence[Series], look: Look, width: int, cursor_s: float | None, window_s: tuple[float, float] | None = None
 ) -> Row:
-    """Return the title, as in `IOPS  1 read 340k  2 write 12k      1 min`; series carry numbers beside their colours."""
+    """Return the title, as in `IOPS  1 read 340k  2 write 12k      1 min`; series carry numbers beside their colours.
+
+    Series with a value come first. If it is too long, the note goes, then the last series; only the first part is ever cut.
+    """
     parts: list[tuple[str, int]] = [(clean(look.title), TITLE)] if look.title else []
-    for index, one in enumerate(series):
-        if window_s is not None and not _in_view(one, window_s):
-            continue
-        value = value_at(one.points, cursor_s)
+    shown = [(index, one, value_at(one.points, cursor_s)) for index, one in enumerate(series)
+             if window_s is None or _in_view(one, window_s)]  # fmt: skip
+    for index, one, value in sorted(shown, key=lambda each: each[2] is None):
         if value is None and one.style is not None:
             continue  # what is beside the chart's own series is named only while it has a value
-        shown = look.glyphs.absent if value is None else look.format(value) + look.unit
+        words = look.glyphs.absent if value is None else look.format(value) + look.unit
         tag = f"{one.sign or index + 1} " if len(series) > 1 or one.sign else ""
         name = f"{clean(one.name)} " if one.name else ""
-        parts.append((f"{'  ' if parts else ''}{tag}{name}{shown}", role_of(one, index)))
-    room = width - (cell_len(look.note) + 2 if look.note else 0)
-    if room < width // 2:
-        room, note = width, ""
-    else:
-        note = look.note
+        parts.append((f"{'  ' if parts else ''}{tag}{name}{words}", role_of(one, index)))
+    need = sum(cell_len(part) for part, _ in parts)
+    note = look.note if need + 2 + cell_len(look.note) <= width else ""
     text, roles, used = [], bytearray(), 0
     for part, role in parts:
         size = cell_len(part)
-        if used + size > room:
-            part = set_cell_size(part, max(0, room - used - 1)) + look.glyphs.ellipsis if room > used else ""
-            size = room - used
+        if used + size > width:
+            if not used:
+                part = set_cell_size(part, max(0, width - 1)) + look.glyphs.ellipsis
+            else:
+                part = look.glyphs.ellipsis if used + cell_len(look.glyphs.ellipsis) <= width else ""
+            size = cell_len(part)
+            need = 0
         text.append(part)
         roles += bytes([role]) * len(part)
         used += size
-        if used >= room:
+        if not need:
             break
     tail = note.rjust(width - used)
     return Row("".join(text) + tail, bytes(roles) + bytes(len(tail)))
@@ -153,6 +156,7 @@ def _plot_rows(
     if not values:
         lines = [*lines[: height // 2], clean(look.empty)[:width].center(width), *lines[height // 2 + 1 :]]
     labels = {round((1 - fraction) * (height - 1)): look.format(scale.at(fraction)) for fraction in scale.marks(height)}
+    labels = {y: label for y, label in labels.items() if cell_len(label) < LABEL_WIDTH}  # a part of a number is another one
     tags = _tags(series, scale, height, window_s) if len(series) > 1 else None
     start, end = window_s
     at = None  # the cell that the playhead is in
@@ -164,7 +168,7 @@ def _plot_rows(
     columns = columns if len(columns) <= width // _MARK_EVERY else set()
     rows = []
     for y in range(height):
-        text = f"{labels.get(y, '')[: LABEL_WIDTH - 1]:>{LABEL_WIDTH - 1}}{look.glyphs.vertical}"
+        text = f"{labels.get(y, ''):>{LABEL_WIDTH - 1}}{look.glyphs.vertical}"
         line = lines[y]
         roles = bytearray(owners[y].translate(owned))
         for column in columns:
