@@ -339,13 +339,13 @@ def test_every_binding_has_an_id_and_a_tooltip() -> None:
         assert binding.tooltip  # type: ignore[union-attr]
 
 
-def test_a_title_that_is_too_long_loses_its_note_and_then_whole_series() -> None:
+def test_a_title_that_is_too_long_loses_whole_series_and_its_note_where_two_have_no_room() -> None:
     series = [Series("mean", RISING), Series("p99", RISING), Series("max", [(0, 1), (5, None)]), Series("disks", RISING, 4)]
     look = Look(title="Latency", note="1 min")
     whole = "Latency  1 mean 10  2 p99 10  4 disks 10  3 max –"
     assert picture(series, look, 60, 8, (0, 10))[0].text == whole.ljust(55) + "1 min"
-    assert picture(series, look, 52, 8, (0, 10))[0].text == whole.ljust(52)
-    assert picture(series, look, 46, 8, (0, 10))[0].text.rstrip() == "Latency  1 mean 10  2 p99 10  4 disks 10…"
+    assert picture(series, look, 52, 8, (0, 10))[0].text == "Latency  1 mean 10  2 p99 10  4 disks 10…".ljust(47) + "1 min"
+    assert picture(series, look, 30, 8, (0, 10))[0].text == "Latency  1 mean 10  2 p99 10… "
     assert picture(series, look, 25, 8, (0, 10))[0].text.rstrip() == "Latency  1 mean 10…"
     assert picture(series, look, 5, 8, (0, 10))[0].text == "Late…"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -83,7 +84,7 @@ def title_row(
 ) -> Row:
     """Return the title, as in `IOPS  1 read 340k  2 write 12k      1 min`; series carry numbers beside their colours.
 
-    Series with a value come first. If it is too long, the note goes, then the last series; only the first part is ever cut.
+    Series with a value come first, and those that do not fit are left out; the note, if two series do not fit beside it.
     """
     parts: list[tuple[str, int]] = [(clean(look.title), TITLE)] if look.title else []
     shown = [(index, one, value_at(one.points, cursor_s)) for index, one in enumerate(series)
@@ -95,22 +96,20 @@ def title_row(
         tag = f"{one.sign or index + 1} " if len(series) > 1 or one.sign else ""
         name = f"{clean(one.name)} " if one.name else ""
         parts.append((f"{'  ' if parts else ''}{tag}{name}{words}", role_of(one, index)))
-    need = sum(cell_len(part) for part, _ in parts)
-    note = look.note if need + 2 + cell_len(look.note) <= width else ""
+    ends = list(accumulate(cell_len(part) for part, _ in parts))
+    room = width - cell_len(look.note) - 2
+    note = look.note if sum(end <= room for end in ends) >= min(3, len(parts)) else ""
+    room = room if note else width
     text, roles, used = [], bytearray(), 0
     for part, role in parts:
         size = cell_len(part)
-        if used + size > width:
-            if not used:
-                part = set_cell_size(part, max(0, width - 1)) + look.glyphs.ellipsis
-            else:
-                part = look.glyphs.ellipsis if used + cell_len(look.glyphs.ellipsis) <= width else ""
-            size = cell_len(part)
-            need = 0
+        whole = used + size <= room
+        if not whole:
+            part = set_cell_size(part, 0 if used else max(0, room - 1)) + (look.glyphs.ellipsis if used < room else "")
         text.append(part)
         roles += bytes([role]) * len(part)
-        used += size
-        if not need:
+        used += cell_len(part)
+        if not whole:
             break
     tail = note.rjust(width - used)
     return Row("".join(text) + tail, bytes(roles) + bytes(len(tail)))
