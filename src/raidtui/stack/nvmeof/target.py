@@ -10,16 +10,16 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final
 
-from raidtui.base.files import read_text
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
-from raidtui.stack.auth import SHOWN, hide, no_auth
+from raidtui.stack.auth import SHOWN, no_auth
+from raidtui.stack.configfs import CONFIGFS, Change, word
 from raidtui.stack.links import ADDRESS_TAKEN, family, with_port
 from raidtui.stack.nvmeof.spec import Export
 
-NVMET: Final = Path("/sys/kernel/config/nvmet")
+NVMET: Final = CONFIGFS / "nvmet"
 MODEL: Final = "raidtui"
 KEY_FILE: Final = "dhchap_key"
 
@@ -37,41 +37,6 @@ REFUSED: Final = Refusal(
     "listen on its address.",
     "Look at the kernel's messages (dmesg).",
 )
-
-
-class Change(NamedTuple):
-    """One step of configuring: a new folder, a value in a file, or a link."""
-
-    verb: Literal["mkdir", "write", "link"]
-    path: Path
-    value: str = ""
-    """Value of a file, or what a link leads to."""
-    secret: bool = False
-    """True if the value is a key, which is told by a word."""
-
-    @property
-    def argv(self) -> Argv:
-        """The equivalent shell command."""
-        if self.verb == "mkdir":
-            return ("mkdir", str(self.path))
-        if self.verb == "link":
-            return ("ln", "-s", self.value, str(self.path))
-        return ("sh", "-c", f"echo {self.told} > {self.path}")
-
-    @property
-    def told(self) -> str:
-        return SHOWN if self.secret else self.value
-
-    def make(self) -> None:
-        """Do it. Raises OSError."""
-        if self.verb == "mkdir":
-            self.path.mkdir()
-        elif self.verb == "link":
-            self.path.symlink_to(self.value)
-        else:
-            if self.secret:
-                hide(self.path)
-            self.path.write_text(self.value)
 
 
 def subsystem(export: Export) -> Path:
@@ -139,15 +104,15 @@ def read(export: Export) -> dict[str, Any]:
     own, entry = subsystem(export), port(export)
     folders = sorted((own / "namespaces").glob("*"), key=lambda path: int(path.name))
     return {
-        "namespaces": [{"uuid": _word(one / "device_uuid"), "enabled": _word(one / "enable")} for one in folders],
-        "serial": _word(own / "attr_serial"),
-        "any_host": _word(own / "attr_allow_any_host"),
+        "namespaces": [{"uuid": word(one / "device_uuid"), "enabled": word(one / "enable")} for one in folders],
+        "serial": word(own / "attr_serial"),
+        "any_host": word(own / "attr_allow_any_host"),
         "hosts": sorted(path.name for path in (own / "allowed_hosts").glob("*")),
-        "authenticated": (_word(host(export) / KEY_FILE) or "").startswith("DHHC-"),
-        "transport": _word(entry / "addr_trtype"),
-        "family": _word(entry / "addr_adrfam") if export.service else "",
-        "address": _word(entry / "addr_traddr"),
-        "service": _word(entry / "addr_trsvcid") if export.service else "",
+        "authenticated": (word(host(export) / KEY_FILE) or "").startswith("DHHC-"),
+        "transport": word(entry / "addr_trtype"),
+        "family": word(entry / "addr_adrfam") if export.service else "",
+        "address": word(entry / "addr_traddr"),
+        "service": word(entry / "addr_trsvcid") if export.service else "",
         "in_capsule_bytes": _number(entry / "param_inline_data_size") if export.in_capsule_bytes is not None else None,
         "ports": [int(path.parents[1].name) for path in _links(export)],
     }
@@ -173,16 +138,11 @@ def asked(export: Export) -> dict[str, Any]:
 def backing_paths(export: Export) -> list[str | None]:
     """Return the path of the device behind each namespace."""
     folder = subsystem(export) / "namespaces"
-    return [_word(folder / str(number) / "device_path") for number in range(1, len(export.devices) + 1)]
-
-
-def _word(path: Path) -> str | None:
-    text = read_text(path)
-    return None if text is None else text.strip()
+    return [word(folder / str(number) / "device_path") for number in range(1, len(export.devices) + 1)]
 
 
 def _number(path: Path) -> int | None:
-    text = _word(path) or ""
+    text = word(path) or ""
     return int(text) if text.lstrip("-").isdigit() else None
 
 
@@ -196,7 +156,7 @@ def _is_our_port(export: Export) -> bool:
     entry = port(export)
     if not entry.is_dir() or any((entry / "subsystems").iterdir()):
         return False
-    address, service = _word(entry / "addr_traddr"), _word(entry / "addr_trsvcid")
+    address, service = word(entry / "addr_traddr"), word(entry / "addr_trsvcid")
     return address in (None, "", export.address) and service in (None, "", export.service)
 
 
