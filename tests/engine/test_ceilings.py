@@ -17,6 +17,7 @@ from raidtui.model.problem import ProblemError
 RAID5 = {"md": {"level": "raid5", "on": "@data", "chunk": "64KiB"}}
 WRITE = {"fio": {"rw": "write", "bs": "1MiB", "iodepth": 8, "runtime": "10s"}}
 READ = {"fio": {"rw": "randread", "bs": "4KiB", "iodepth": 1, "runtime": "10s", "size": "1GiB"}}
+SIZE_MIB = disk(1).size_bytes >> 20
 FSYNC: dict[str, Any] = {"pg_test_fsync": {}}
 
 
@@ -105,3 +106,27 @@ def test_blocks_under_the_disks_sectors_have_no_ceiling() -> None:
 def test_no_layout_of_a_scenario_can_have_such_a_name() -> None:
     with pytest.raises(ProblemError):
         plan({"@data:all": RAID5}, {"w": WRITE})
+
+
+def test_each_export_is_measured_once_over_devices_that_keep_nothing():
+    def over(on: object, **options: object) -> dict[str, Any]:
+        return {"nvmeof": {"on": on, **options}}
+
+    loop = over(RAID5, transport="loop")
+    made = plan({"raid5": over(RAID5), "disks": over("@data"), "loop": loop, "alike": over(RAID5)}, {"w": WRITE, "r": READ})
+    exports = {name: layout for name, layout in made.ceilings.items() if not name.startswith("@data")}
+    assert list(exports) == ["@nvmeof-tcp", "@nvmeof-tcp-2", "@nvmeof-loop"]
+    null = {"null": {"size": f"{3 * SIZE_MIB}MiB"}}
+    assert exports["@nvmeof-tcp"] == over(null)
+    assert exports["@nvmeof-tcp-2"] == over([null, null, null])
+    assert exports["@nvmeof-loop"] == over(null, transport="loop")
+    own = [step for step in made.steps if step.block == "@nvmeof-tcp#1"]
+    assert [step.action for step in own] == [
+        "null.create", "nvmeof.export", "nvmeof.verify", "measure", "measure", "nvmeof.remove", "null.remove",
+    ], "nothing is filled, and no disk is touched"  # fmt: skip
+    assert not any(step.erases or step.args.get("disks") for step in own)
+
+
+def test_an_export_of_nothing_needs_no_ceiling_of_its_own():
+    made = plan({"raid5": RAID5, "nothing": {"nvmeof": {"on": {"null": {"size": "1GiB"}}}}}, {"r": READ})
+    assert list(made.ceilings) == ["@data:each", "@data:all"]

@@ -1,6 +1,7 @@
 """Links between the storage server and its hosts: a real peer on this machine, and reports of iperf3 between two hosts.
 
-`iperf3-*.json` are reports of iperf3 3.18 in a lab whose links carried 10 Mbit/s.
+`iperf3-*.json` are reports of iperf3 3.18 in a lab whose links carried 10 Mbit/s, `perftest-*.json` those of perftest 6.24
+over Soft-RoCE.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from raidtui.base.paths import ENTRY
 from raidtui.base.proc import find_tool
 from raidtui.engine.run import links
 from raidtui.engine.run.peers import Peer
+from raidtui.load import perftest
 from raidtui.load.iperf3 import client_argv, received_bytes_per_s, server_argv
 from raidtui.model.hosts import Order
 from raidtui.model.links import LinkRate, Links, LinkTest
@@ -33,6 +35,30 @@ def test_the_rate_is_what_arrived(name: str) -> None:
     found = received_bytes_per_s(raw)
     assert found == json.loads(raw)["end"]["sum_received"]["bits_per_second"] / 8
     assert 0.5e6 < found <= 10e6 / 8
+
+
+@pytest.mark.parametrize(("name", "gbits"), [("to-hosts", 0.061147), ("to-storage", 0.072553)])
+def test_perftest_reports_its_average(name: str, gbits: float) -> None:
+    found = perftest.moved_bytes_per_s((DATA / f"perftest-{name}.json").read_bytes())
+    assert found == pytest.approx(gbits * 1e9 / 8)
+
+
+@pytest.mark.parametrize("report", [b"", b'{"results": {"MsgSize": 65536}}', b"\xff"])
+def test_a_report_of_perftest_without_a_rate_says_so(report: bytes) -> None:
+    with pytest.raises(ValueError, match="cannot be read"):
+        perftest.moved_bytes_per_s(report)
+
+
+def test_perftest_serves_on_one_address_by_rdma_and_reads_for_the_way_to_hosts() -> None:
+    test = LinkTest("10.10.1.1", 40123, 3, to_hosts=True, rdma="rxe0/1")
+    served = perftest.server_argv("/usr/bin/ib_write_bw", test, "mlx5_0/2")
+    assert served[2:4] == ("/usr/bin/ib_read_bw", "--rdma_cm")
+    assert served[served.index("--bind_source_ip") + 1] == "10.10.1.1"
+    assert (served[served.index("--ib-dev") + 1], served[served.index("--ib-port") + 1]) == ("mlx5_0", "2")
+    asked = perftest.client_argv("/usr/bin/ib_write_bw", msgspec.structs.replace(test, to_hosts=False), "/tmp/report")
+    assert asked[2] == "/usr/bin/ib_write_bw"
+    assert asked[asked.index("--duration") + 1] == "5", "a second at each end does not count"
+    assert asked[-2:] == ("--out_json_file=/tmp/report", "10.10.1.1")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +111,10 @@ def test_a_peer_measures_its_link(tmp_path: Path) -> None:
 def test_the_ceiling_of_some_hosts_is_that_of_just_these() -> None:
     alone = tuple(LinkRate("to hosts", {host: 10.0}) for host in ("a", "b"))
     found = Links(alone=alone, together=(LinkRate("to hosts", {"a": 7.0, "b": 6.0}),))
-    assert found.ceiling("to hosts", ("b", "a")) == 13.0
-    assert found.ceiling("to hosts", ("a",)) == 10.0
+    both, one = found.ceiling("to hosts", ("b", "a")), found.ceiling("to hosts", ("a",))
+    assert both is not None
+    assert one is not None
+    assert (both.bytes_per_s, one.bytes_per_s) == (13.0, 10.0)
+    assert found.ceiling("to hosts", ("a",), rdma=True) is None
     assert found.ceiling("to storage", ("a",)) is None
     assert found.ceiling("to hosts", ("a", "c")) is None

@@ -13,7 +13,7 @@ from raidtui.model.result import Cell, DeviceUse, HostPart, Result
 from raidtui.results.accounting import Account, over_rounds
 from raidtui.results.chain import Chain, links_lines, network_share
 from raidtui.results.compare import compare
-from raidtui.results.facts import local_layouts
+from raidtui.results.facts import bare_exports, is_nothing, local_layouts
 from raidtui.results.formats import FORMATS
 
 MB = 10**6
@@ -69,6 +69,17 @@ def test_a_link_at_what_it_carried_before_is_the_limit(first: float, second: flo
     assert why in found.why
 
 
+def test_an_export_over_rdma_is_held_against_what_perftest_got() -> None:
+    faster = LinkRate("to storage", {"clients-1": 100.0 * MB}, rdma=True)
+    both = msgspec.structs.replace(LINKS, alone=(*LINKS.alone, faster))
+    one = exported(9.5, 1.0)
+    assert network_share(one, both, rdma=True) == (pytest.approx(0.095), (
+        "clients-1 sent 9.5 MB/s of data, 9.5 % of the 100 MB/s that perftest got"))  # fmt: skip
+    found = network_share(one, both)
+    assert found is not None
+    assert found[0] == pytest.approx(0.95)
+
+
 def test_without_a_measured_link_nothing_is_said_of_it() -> None:
     found = account(exported(9.5, 9.5), links=None)
     assert found.chain is not None
@@ -81,9 +92,9 @@ def test_every_part_of_the_way_has_its_share() -> None:
     local = msgspec.structs.replace(cell("local", "w", 44 * MB / 4096), layout="local")
     found = account(exported(5.0, 6.0), local)
     # 11 of the 44 MB/s that the layout gave by itself; a kernel thread's 70 % exceed the half of four cores.
-    assert found.chain == Chain(None, pytest.approx(0.25), 0.7, pytest.approx(0.55), 0.4)
+    assert found.chain == Chain(None, pytest.approx(0.25), None, 0.7, pytest.approx(0.55), 0.4)
     busy = exported(5.0, 6.0, threads={})
-    assert account(busy).chain == Chain(None, None, 0.5, pytest.approx(0.55), 0.4)
+    assert account(busy).chain == Chain(None, None, None, 0.5, pytest.approx(0.55), 0.4)
 
 
 def test_a_layout_that_the_storage_server_loads_has_no_such_way() -> None:
@@ -102,8 +113,32 @@ def test_rounds_are_joined_by_their_medians() -> None:
 @pytest.mark.parametrize("name", ["table", "md", "html"])
 def test_every_text_format_has_the_way(name: str) -> None:
     text = FORMATS[name].write(compare(of(exported(9.5, 1.0)))).decode()
-    assert "from disks to clients" in text or "of what iperf3 got" in text.replace("\n", " ").replace("  ", " ")
+    assert "from disks to clients" in text or "of what iperf3 or perftest got" in text.replace("\n", " ").replace("  ", " ")
     assert "95 %" in text
+
+
+@pytest.mark.parametrize(("mb_s", "limited"), [(11.0, False), (19.0, True)])
+def test_an_export_at_what_it_gave_over_nothing_is_the_limit(mb_s: float, *, limited: bool) -> None:
+    bare = msgspec.structs.replace(cell("bare", "w", 20 * MB / 4096), layout="bare")
+    layouts = {**LAYOUTS, "bare": {"nvmeof": {"on": {"null": {"size": "1GiB"}}, "to": "clients"}}}
+    made = of(exported(mb_s / 2, mb_s / 2), bare, links=None)
+    made = msgspec.structs.replace(made, scenario={**made.scenario, "layouts": layouts})
+    comparison = compare(made)
+    assert {row.label: row.bare for row in comparison.rows} == {"tcp": "", "bare": "nothing"}
+    (found,) = over_rounds(comparison.accounts)
+    assert found.chain is not None
+    assert found.chain.protocol == pytest.approx(mb_s / 20)
+    assert (found.limiter == "export") == limited
+
+
+def test_an_export_of_nothing_is_found_by_its_options() -> None:
+    nothing = {"null": {"size": "1GiB"}}
+    layouts = {
+        "a": {"nvmeof": {"on": "@data"}}, "b": {"nvmeof": {"on": [nothing, nothing]}},
+        "c": {"nvmeof": {"on": "@data", "queues": 1}}, "d": {"iscsi": {"on": nothing}}, "e": nothing, "f": None,
+    }  # fmt: skip
+    assert bare_exports(layouts) == {"a": "b"}
+    assert [name for name, layout in layouts.items() if is_nothing(layout)] == ["b", "d", "e"]
 
 
 def test_a_layout_is_found_below_its_export_whatever_a_file_says() -> None:

@@ -95,7 +95,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     for sweep in plan.sweeps:
         yield f"Sweep    {sweep_words(sweep)}"
     if plan.ceilings:
-        yield f"Ceilings {len(plan.ceilings)} of bare disks: {', '.join(map(clean, plan.ceilings))}"
+        yield f"Ceilings {len(plan.ceilings)}: {', '.join(map(clean, plan.ceilings))}"
     yield f"Time     {'at most ' if most else ''}about {duration_text(plan.seconds)}"
     yield f"Writes   {writes_text(plan)}"
     for warning in plan.warnings:

@@ -22,6 +22,7 @@ from raidtui.engine.run.launch import has_systemd
 from raidtui.inventory.interfaces import interfaces, rdma_ports
 from raidtui.load.catalog import engines
 from raidtui.load.iperf3 import IPERF3
+from raidtui.load.perftest import PERFTEST
 from raidtui.model.network import network_words
 from raidtui.model.packages import named_in, remedy_for, translated
 from raidtui.model.problem import ProblemError
@@ -45,7 +46,7 @@ def checkup() -> Checkup:
         *(_tool(tool) for engine in engines().values() for tool in engine.tools),
         *(check for layer in layers for check in (*map(_tool, layer.tools), *map(_module, layer.modules))),
         *(_modules(layer.title, layer.builder_modules) for layer in layers if layer.builder_modules),
-        _psutil(), _network(), _tool(IPERF3),
+        _psutil(), _network(), _tool(IPERF3), _tool(PERFTEST),
         _builder(", ".join(f"{layer.title}s" for layer in layers if layer.built_by_blivet)),
     )  # fmt: skip
     distribution = _distribution()

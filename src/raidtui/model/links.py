@@ -20,6 +20,8 @@ class LinkTest(msgspec.Struct, frozen=True, omit_defaults=True):
     seconds: int = 0
     to_hosts: bool = False
     """The storage server sends."""
+    rdma: str = ""
+    """The client's RDMA port (`mlx5_0/1`) for a test by perftest; empty for one by iperf3."""
 
 
 class LinkRate(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -29,6 +31,12 @@ class LinkRate(msgspec.Struct, frozen=True, omit_defaults=True):
     hosts: dict[str, float]
     """Bytes per second by host (`Host.ref`)."""
     commands: tuple[Argv, ...] = ()
+    rdma: bool = False
+    """True if perftest measured it, False if iperf3 did."""
+
+    @property
+    def tool(self) -> str:
+        return "perftest" if self.rdma else "iperf3"
 
     @property
     def bytes_per_s(self) -> float:
@@ -48,9 +56,9 @@ class Links(msgspec.Struct, frozen=True, omit_defaults=True):
     not_measured: tuple[str, ...] = ()
     """Reasons why a rate or a time is missing, in sentences."""
 
-    def ceiling(self, way: Way, hosts: tuple[str, ...]) -> float | None:
-        """Return the bytes per second that these hosts got at most, all at once; None if that was not measured."""
+    def ceiling(self, way: Way, hosts: tuple[str, ...], *, rdma: bool = False) -> LinkRate | None:
+        """Return what these hosts got at most, all at once; None if that was not measured."""
         for one in (*self.together, *self.alone):
-            if one.way == way and set(one.hosts) == set(hosts):
-                return one.bytes_per_s
+            if one.way == way and set(one.hosts) == set(hosts) and one.rdma == rdma:
+                return one
         return None

@@ -163,7 +163,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     writes_bytes: int | None
     warnings: tuple[str, ...] = ()
     ceilings: dict[str, Any] = {}
-    """Layouts that the plan adds because the policy asks for ceilings: bare disks, by name, as a scenario writes them."""
+    """Layouts that the plan adds because the policy asks for ceilings: bare disks and bare exports, by name, as a scenario
+    writes them."""
     sweeps: tuple[SweepPlan, ...] = ()
     hosts: dict[str, tuple[Host, ...]] = {}
     """Hosts beside the storage server, by group."""

@@ -149,7 +149,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """
     ceilings: bool = False
     """Measure the bare disks of every layout's data too, each alone and all at once, with every workload that the layout
-    meets: the rates of a layout are then compared with those of its disks in the same run."""
+    meets: the rates of a layout are then compared with those of its disks in the same run. Of exported layouts the export
+    is measured alone too, over a device that keeps nothing, and the links to other hosts."""
     only: Annotated[dict[Name, Annotated[tuple[Name, ...], Meta(min_length=1)]], Meta(max_length=MAX_LAYOUTS)] = {}
     """Layouts that are measured with these workloads alone; workloads named here are for such layouts alone.
 

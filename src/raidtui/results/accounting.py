@@ -151,23 +151,24 @@ def _account(
     bound = ceiling.times(1 / taken) if ceiling is not None and taken else None
     rotating = frozenset(disk.id for disk in one.disks if disk.rotational)
     share = reached.bytes_per_s / bound.bytes_per_s if bound is not None and bound.bytes_per_s else None
+    rdma = is_rdma(one.layouts.get(point.layout, {}))
+    alone = _of(one, point, reached, one.exports.get(point.layout))
     found = limiter(Evidence(
         cell, data, aside, _span_s(cell), bare.moved(load, ids), links, rotating, one.cpus, share if together else None,
-        one.network_speeds if is_exported(one.layouts.get(point.layout, {})) else None, one.links,
+        one.network_speeds if is_exported(one.layouts.get(point.layout, {})) else None, one.links, rdma, alone,
     ))  # fmt: skip
     return Account(
         *names, number, reached, found.words, found.sentence, (cell.id,), solo, together,
         link_bytes_per_s(disks) if ids and ids <= links.keys() else None,
         bound, share,
         cell.expected_write_amplification, cell.write_amplification,
-        chain(cell, one.links, share, _of_local(one, point, reached)),
+        chain(cell, one.links, share, _of(one, point, reached, one.local.get(point.layout)), alone, rdma=rdma),
     )  # fmt: skip
 
 
-def _of_local(one: Extract, point: Point, reached: Rate) -> float | None:
-    """Return the share of what the same layout gave on the storage server itself, in the same result."""
-    local = one.local.get(point.layout)
-    alike = [other for other in one.points if (other.layout, other.workload) == (local, point.workload) and other.valid]
+def _of(one: Extract, point: Point, reached: Rate, layout: str | None) -> float | None:
+    """Return the share of what another layout of the same result gave under the same workload."""
+    alike = [other for other in one.points if (other.layout, other.workload) == (layout, point.workload) and other.valid]
     rates = [rate for other in alike if (rate := _rate(other)) is not None]
     return reached.bytes_per_s / _middle(rates).bytes_per_s if rates else None
 
@@ -175,6 +176,11 @@ def _of_local(one: Extract, point: Point, reached: Rate) -> float | None:
 def is_exported(layout: Mapping[str, str]) -> bool:
     """Return True if a layer of the layout exports its devices; `layout`: its options by place (`nvmeof.transport`)."""
     return any(EXPORTS & set(re.split(r"[.\[]", place)) for place in layout)
+
+
+def is_rdma(layout: Mapping[str, str]) -> bool:
+    """Return True if it exports its devices over RDMA."""
+    return any(layout.get(f"{kind}.transport", "") in ("rdma", "iser") for kind in EXPORTS)
 
 
 def _taken(cell: Cell) -> float | None:

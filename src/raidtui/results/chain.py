@@ -22,6 +22,8 @@ class Chain(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Share of what the bare disks allow."""
     layout: float | None = None
     """Share of what the same layout gave on the storage server itself."""
+    protocol: float | None = None
+    """Share of what the same export gave over a device that keeps nothing."""
     export: float | None = None
     """Share of the storage server's cores, or of the one core of its busiest kernel thread if that is more."""
     network: float | None = None
@@ -30,12 +32,13 @@ class Chain(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Share of the cores of the busiest host, or of those that its jobs can use if that is more."""
 
 
-HEADS: Final = ("layout", "workload", "disks", "local layout", "export", "network", "client", "limited by")
+HEADS: Final = ("layout", "workload", "disks", "local layout", "protocol", "export", "network", "client", "limited by")
 TITLE: Final = "Where the rest went, from disks to clients"
 ABOUT: Final = (
     "used shares: disks, of what they gave bare; local layout, of what the same layout gave without the export (loaded by "
-    "fewer jobs); export, of the storage server's cores or of one core for its busiest kernel thread; network, of what "
-    "iperf3 got through the links; client, of a host's cores or of one core for each job of fio. Medians of valid rounds"
+    "fewer jobs); protocol, of what the same export gave over a device that keeps nothing; export, of the storage server's "
+    "cores or of one core for its busiest kernel thread; network, of what iperf3 or perftest got through the links; "
+    "client, of a host's cores or a core for each job of fio. Medians of valid rounds"
 )
 
 
@@ -47,8 +50,11 @@ def flows(summary: Summary) -> Iterator[tuple[Way, float]]:
         yield "to storage", summary.write.bytes_per_s
 
 
-def network_share(cell: Cell, links: Links | None) -> tuple[float, str] | None:
-    """Return the largest used share of a link, or of all links together, and a sentence; None if none was measured."""
+def network_share(cell: Cell, links: Links | None, *, rdma: bool = False) -> tuple[float, str] | None:
+    """Return the largest used share of a link, or of all links together, and a sentence; None if none was measured.
+
+    `rdma`: the export goes over RDMA, so that its links count as perftest found them.
+    """
     if links is None or cell.summary is None:
         return None
     found = []
@@ -56,11 +62,11 @@ def network_share(cell: Cell, links: Links | None) -> tuple[float, str] | None:
     groups.append(("all hosts together", tuple(cell.hosts), cell.summary))
     for name, hosts, summary in groups:
         for way, rate in flows(summary):
-            if ceiling := links.ceiling(way, hosts):
-                share = rate / ceiling
+            if (ceiling := links.ceiling(way, hosts, rdma=rdma)) and ceiling.bytes_per_s:
+                share = rate / ceiling.bytes_per_s
                 words = "received" if way == "to hosts" else "sent"
                 sentence = f"{name} {words} {mb_s_text(rate)} MB/s of data, {percent_text(share)} of the "
-                found.append((share, f"{sentence}{mb_s_text(ceiling)} MB/s that iperf3 got"))
+                found.append((share, f"{sentence}{mb_s_text(ceiling.bytes_per_s)} MB/s that {ceiling.tool} got"))
     return max(found, default=None)
 
 
@@ -82,12 +88,15 @@ def client_share(cell: Cell) -> float | None:
     return max(found, default=None)
 
 
-def chain(cell: Cell, links: Links | None, disks: float | None, layout: float | None) -> Chain | None:
+def chain(
+    cell: Cell, links: Links | None, disks: float | None, layout: float | None, protocol: float | None, *,
+    rdma: bool = False,
+) -> Chain | None:
     """Return the chain of a cell; None if the storage server loaded its layout itself."""
     if not cell.hosts:
         return None
-    network = network_share(cell, links)
-    return Chain(disks, layout, export_share(cell), network[0] if network else None, client_share(cell))
+    network = network_share(cell, links, rdma=rdma)
+    return Chain(disks, layout, protocol, export_share(cell), network[0] if network else None, client_share(cell))
 
 
 def middle(chains: list[Chain]) -> Chain | None:
@@ -100,7 +109,7 @@ def middle(chains: list[Chain]) -> Chain | None:
 
 def chain_cells(one: Chain, limiter: str) -> tuple[str, ...]:
     """Return the columns behind layout and workload."""
-    shares = (one.disks, one.layout, one.export, one.network, one.client)
+    shares = (one.disks, one.layout, one.protocol, one.export, one.network, one.client)
     return (*(NOTHING if share is None else percent_text(share) for share in shares), clean(limiter))
 
 
@@ -110,6 +119,6 @@ def links_lines(links: Links) -> Iterator[str]:
         yield f"{clean(host)}: a connection takes {ms:.2f} ms"
     for one in (*links.alone, *links.together):
         who = next(iter(one.hosts)) if len(one.hosts) == 1 else f"{plural(len(one.hosts), 'host')} at once"
-        yield f"{clean(who)}, {one.way}: {mb_s_text(one.bytes_per_s)} MB/s (iperf3)"
+        yield f"{clean(who)}, {one.way}: {mb_s_text(one.bytes_per_s)} MB/s ({one.tool})"
     for why in links.not_measured:
         yield f"not measured: {clean(why, 400)}"

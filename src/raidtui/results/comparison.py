@@ -84,7 +84,8 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     confounders: tuple[Confounder, ...] = ()
     """Unintended differences from the baseline."""
     bare: str = ""
-    """`each` or `together` where it is bare disks, measured so; empty for every other layout."""
+    """`each` or `together` where it is bare disks, measured so; `nothing` for null devices and exports of them; empty for
+    every other layout."""
 
 
 class Source(msgspec.Struct, frozen=True):

@@ -29,8 +29,10 @@ from raidtui.results.facts import (
     TOOL_FIO,
     Given,
     Server,
+    bare_exports,
     fact_text,
     given_of,
+    is_nothing,
     leaf,
     local_layouts,
     options_facts,
@@ -114,8 +116,9 @@ class Extract(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     notes: tuple[str, ...] = ()
     """Notes for the reader of a table."""
     bare: dict[str, str] = {}
-    """Layouts that are bare disks, each with how they were measured: `each` or `together`. Like `cpus`, `disks`,
-    `network_speeds`, `links` and `local`, only where cells are kept whole."""
+    """Layouts that are ceilings: bare disks, with how they were measured, `each` or `together`, and bare exports and null
+    devices, `nothing`. Like `cpus`, `disks`, `network_speeds`, `links`, `local` and `exports`, only where cells are kept
+    whole."""
     cpus: int = 0
     disks: tuple[Disk, ...] = ()
     network_speeds: dict[str, float] = {}
@@ -124,6 +127,8 @@ class Extract(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Links to the hosts that loaded exports."""
     local: dict[str, str] = {}
     """Layouts that are the same but for the export, by the exported one."""
+    exports: dict[str, str] = {}
+    """Layouts with the same export over a device that keeps nothing, by the exported one."""
     machine_id: str = ""
     """Hash of the server's machine-id; empty where it is not known, and in the index."""
     sweeps: dict[str, Swept] = {}
@@ -250,6 +255,7 @@ def extract(result: Result) -> Extract:
     return msgspec.structs.replace(
         found, bare=_bare(result), cpus=machine.cpus, disks=result.disks, network_speeds=speeds,
         links=result.links, local=local_layouts(result.scenario.get("layouts", {})),
+        exports=bare_exports(_layouts(result)),
     )
 
 
@@ -289,15 +295,22 @@ def _in_order(given: Iterable[str], found: Sequence[str]) -> list[str]:
 
 
 def _bare(result: Result) -> dict[str, str]:
-    """Return the bare disks among the scenario's own layouts, and those that the plan added."""
-    layouts = result.scenario.get("layouts")
-    asked = {built.layout: built.asked for built in result.layouts}
+    """Return the ceilings among the scenario's own layouts, and those that the plan added."""
     found = {}
-    for name, layout in {**asked, **(layouts if isinstance(layouts, Mapping) else {})}.items():
+    for name, layout in _layouts(result).items():
         options = layout.get("disk") if isinstance(layout, Mapping) and len(layout) == 1 else None
         if isinstance(options, Mapping):
-            found[str(name)] = "together" if options.get("mode") == "together" else "each"
+            found[name] = "together" if options.get("mode") == "together" else "each"
+        elif is_nothing(layout):
+            found[name] = "nothing"
     return found
+
+
+def _layouts(result: Result) -> dict[str, object]:
+    """Return the scenario's own layouts, and those that the plan added."""
+    layouts = result.scenario.get("layouts")
+    asked: dict[str, object] = {built.layout: built.asked for built in result.layouts}
+    return {**asked, **(layouts if isinstance(layouts, Mapping) else {})}
 
 
 def point(cell: Cell | LeanCell) -> Point:

@@ -28,6 +28,8 @@ _OF_THE_RUN = frozenset((
 """Options of fio that concern files and reports, not the workload."""
 
 EXPORTS = frozenset({"nvmeof", "iscsi"})
+_NOTHING = "null"
+"""Layer that keeps nothing of what is written to it."""
 """Layers behind which a network is."""
 _POLICY = {"prefill": True, "order": "interleaved", "cooldown": "0s", "caches": "warm", "reset": "none"}
 """Options of the policy that influence numbers, with their defaults."""
@@ -133,6 +135,33 @@ def fact_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
+
+
+def is_nothing(layout: object) -> bool:
+    """Return True if a layout, as a scenario has it, keeps nothing: a null device, or an export of such devices."""
+    if isinstance(layout, list):
+        return bool(layout) and all(map(is_nothing, layout))
+    if not isinstance(layout, Mapping) or len(layout) != 1:
+        return False
+    ((kind, options),) = layout.items()
+    return kind == _NOTHING or (kind in EXPORTS and isinstance(options, Mapping) and is_nothing(options.get("on")))
+
+
+def bare_exports(layouts: Mapping[str, object]) -> dict[str, str]:
+    """Return the layout with the same export over a device that keeps nothing, by the exported layout."""
+    exports = {name: found for name, layout in layouts.items() if (found := _export_of(layout)) is not None}
+    nothing = {name for name in exports if is_nothing(layouts[name])}
+    others = [name for name in exports if name not in nothing]
+    return {name: bare for name in others for bare in nothing if exports[bare] == exports[name]}
+
+
+def _export_of(layout: object) -> tuple[str, dict[str, object]] | None:
+    """Return kind and options of the export on top of a layout, without what it stands on."""
+    if isinstance(layout, Mapping) and len(layout) == 1:
+        ((kind, options),) = layout.items()
+        if kind in EXPORTS and isinstance(options, Mapping):
+            return str(kind), {str(name): value for name, value in options.items() if name != "on"}
+    return None
 
 
 def local_layouts(layouts: object) -> dict[str, str]:

@@ -55,6 +55,10 @@ class Evidence(NamedTuple):
     """Bytes per second that interfaces carry in one direction, by name; None for a layout that is not exported."""
     measured: Links | None = None
     """The links to the hosts that load the layout, as they were before the first cell."""
+    rdma: bool = False
+    """True if the layout is exported over RDMA."""
+    export: float | None = None
+    """Reached share of what the same export gave over a device that keeps nothing; None if that was not measured."""
 
     def moved(self, use: DeviceUse) -> float:
         """Bytes per second, read and written together."""
@@ -129,7 +133,7 @@ def _link(evidence: Evidence) -> str:
 def _network(evidence: Evidence) -> str:
     """A link at what it carried before, or the busier direction of the interface that is nearest to its speed, where the
     layout is exported."""
-    if (reached := network_share(evidence.cell, evidence.measured)) and reached[0] >= SATURATED:
+    if (reached := network_share(evidence.cell, evidence.measured, rdma=evidence.rdma)) and reached[0] >= SATURATED:
         return reached[1]
     shares = _network_shares(evidence)
     name = max(shares, key=shares.__getitem__, default="")
@@ -142,6 +146,13 @@ def _network(evidence: Evidence) -> str:
         f"network interface {name} {way} {mb_s_text(shares[name] * speed)} MB/s{when}, {percent_text(shares[name])} of its "
         f"{speed_text(round(speed * 8 / 1e6))}"
     )
+
+
+def _export(evidence: Evidence) -> str:
+    """Nothing faster below would help: the export gave no more without disks."""
+    if evidence.export is None or evidence.export < SATURATED:
+        return ""
+    return f"{percent_text(evidence.export)} of what the same export gave over a device that keeps nothing"
 
 
 def _network_shares(evidence: Evidence) -> dict[str, float]:
@@ -243,7 +254,7 @@ def _nothing(evidence: Evidence) -> str:
             share = _network_shares(evidence).get(name)
             of = f", {percent_text(share)} of its speed" if share is not None else ""
             said.append(f"network interface {name} carried {mb_s_text(_pace(use))} MB/s{of}")
-    if reached := network_share(evidence.cell, evidence.measured):
+    if reached := network_share(evidence.cell, evidence.measured, rdma=evidence.rdma):
         said.append(reached[1])
     if (found := in_flight(evidence.cell)) is not None:
         said.append(f"{found:.1f} operations were in flight")
@@ -260,6 +271,7 @@ _CHECKS: Final[tuple[tuple[str, Callable[[Evidence], str]], ...]] = (
     ("all disks", _all_disks),
     ("PCIe link", _link),
     ("network", _network),
+    ("export", _export),
     ("generator-bound", _generator),
     ("CPU", _cpu),
     ("too little in flight", _too_little_in_flight),

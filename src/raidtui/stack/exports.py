@@ -108,15 +108,16 @@ def shape(spec: object, parts: Parts) -> Shape:
 
 
 def load_modules(modules: Iterable[str]) -> list[Argv]:
-    """Load these kernel modules, and return the commands. Raises ProblemError (`export-missing`)."""
+    """Load these kernel modules (`name parameter=…`); return the commands. Raises ProblemError (`export-missing`)."""
     modprobe = proc.find_tool("modprobe")
     commands: list[Argv] = []
     for module in modules:
-        ran = proc.run([modprobe, module], check=False) if modprobe else None
+        words = module.split()
+        ran = proc.run([modprobe, *words], check=False) if modprobe else None
         if ran is None or ran.code:
             why = clean(ran.error_text.strip()) if ran is not None else "modprobe is not installed"
-            raise fail(MISSING, f"the module {module} cannot be loaded: {why}", remedy=MISSING.way_out, exit=Exit.REFUSED)
-        commands.append(("modprobe", module))
+            raise fail(MISSING, f"the module {words[0]} cannot be loaded: {why}", remedy=MISSING.way_out, exit=Exit.REFUSED)
+        commands.append(("modprobe", *words))
     return commands
 
 

@@ -236,6 +236,10 @@ class Layer(Generic[Spec]):
     actions: Mapping[str, Action[Any]]
     """Actions by the names that the steps use: `{"md.create": …}`."""
 
+    keeps_nothing: bool = False
+    """True if what is written to its device is lost: only a layer that `exports` can stand on it."""
+    exports: bool = False
+    """True if it passes the devices below on over a protocol (`spec.transport`), and writes nothing of its own to them."""
     devices: Callable[[Spec, Counts], int] = lambda *_: 1
     """Return the number of block devices that it is for the layer above."""
     exported_to: Callable[[Spec], str] = lambda _: ""

@@ -33,6 +33,9 @@ MTU: Final = Refusal(
 )
 
 
+RDMA_TRANSPORTS: Final = ("rdma", "iser")
+
+
 def is_address(text: str) -> bool:
     """Return True for an address that one interface alone can have: no link-local one of IPv6, which every link has."""
     try:

@@ -1,29 +1,35 @@
-"""Bare disks that a plan measures beside its layouts, so that each stands under a ceiling of the same run. Pure.
+"""Bare disks and bare exports that a plan measures beside its layouts, so that each stands under a ceiling of the same run.
 
-Their names begin with `@`, which no layout of a scenario can: `@data:each`, `@data:all`, `@first+@second:all`.
+Pure. Their names begin with `@`, which no layout of a scenario can: `@data:each`, `@data:all`, `@first+@second:all`, and
+`@nvmeof-tcp`, `@nvmeof-tcp-2`: the export of a layout over a device that keeps nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from raidtui.engine.compose.reading import kind_problems
+from raidtui.engine.compose.reading import devices_of, keeps_nothing, kind_problems
 from raidtui.engine.compose.write_amplification import data_roles
 from raidtui.load.catalog import engines
-from raidtui.model.convert import Operand
+from raidtui.model.convert import Operand, decode
 from raidtui.model.problem import Problem
 from raidtui.model.scenario import Load, Node, RoleRef, Scenario
+from raidtui.stack import null
+from raidtui.stack.catalog import all_layers
 from raidtui.stack.disk import DiskSpec
 from raidtui.stack.layer import Part
 
 _KIND: Final = "disk"
+MIB: Final = 1 << 20
 Way = Literal["each", "together"]
 _WORDS: Final[Mapping[Way, str]] = {"each": "each", "together": "all"}
 
 
 class Bare(NamedTuple):
-    """One layout that is added: the disks of some roles, one by one or all at once."""
+    """One layout that is added: the disks of some roles, one by one or all at once, or an export."""
 
     name: str
     node: Node
@@ -53,7 +59,7 @@ def ceilings(
             continue
         met = wanted.setdefault(roles, [])
         met += [load for load in workloads if scenario.policy.meets(name, load) and load not in met]
-    found, warnings = [], dict[str, None]()
+    found, warnings = list(_exports(scenario, layouts, workloads, parts)), dict[str, None]()
     for roles, met in wanted.items():
         able = []
         for load in (one for one in workloads if one in met):
@@ -67,6 +73,39 @@ def ceilings(
             if left := tuple(load for load in able if load not in there):
                 found.append(_bare(roles, way, left))
     return Ceilings(tuple(found), tuple(warnings))
+
+
+def _exports(
+    scenario: Scenario, layouts: Sequence[str], workloads: Sequence[str], parts: Mapping[str, tuple[Part, ...]]
+) -> Iterator[Bare]:
+    """Yield each export of the layouts once, over devices that keep nothing, as large as all disks of the data."""
+    wanted: dict[str, tuple[Node, list[str]]] = {}
+    for name in layouts:
+        node = scenario.layouts[name]
+        if not all_layers()[node.kind].exports or keeps_nothing(node):
+            continue
+        size = sum(part.size_bytes for role in data_roles(node, scenario.roles) for part in parts[role])
+        export = _over_nothing(node, devices_of(node, scenario.roles), size)
+        alike = json.dumps([node.kind, {**export.given, "on": len(export.inputs["on"])}], sort_keys=True)
+        _, met = wanted.setdefault(alike, (export, []))
+        met += [load for load in workloads if scenario.policy.meets(name, load) and load not in met]
+    names: Counter[str] = Counter()
+    for export, met in wanted.values():
+        protocol = f"@{export.kind}-{export.spec.transport}"
+        names[protocol] += 1
+        name = protocol if names[protocol] == 1 else f"{protocol}-{names[protocol]}"
+        node = export._replace(place=f"$.layouts.{name}.{export.kind}")
+        yield Bare(name, node, {export.kind: export.given}, tuple(load for load in workloads if load in met))
+
+
+def _over_nothing(node: Node, devices: int, size_bytes: int) -> Node:
+    """Return the export with this many devices below that keep nothing."""
+    kind = null.LAYER.kind
+    raw = {kind: {"size": f"{max(1, size_bytes // MIB)}MiB"}}
+    on = raw if devices == 1 else [raw] * devices
+    given = {**node.given, "on": on}
+    below = Node(kind, decode(null.NullSpec, raw[kind]), {}, f"{node.place}.on.{kind}", raw[kind])
+    return node._replace(spec=decode(type(node.spec), given), inputs={"on": (below,) * devices}, given=given)
 
 
 def _unable(load: Load, disks: Sequence[Part]) -> str:

@@ -16,7 +16,7 @@ from raidtui.engine.compose.ceilings import ceilings
 from raidtui.engine.compose.hosts import mtu_warnings
 from raidtui.engine.compose.layout import Hosts, disk_part, plan_layout
 from raidtui.engine.compose.ordering import Block, blocks_of, workloads_of
-from raidtui.engine.compose.reading import chosen, reductions, silent, stacking
+from raidtui.engine.compose.reading import chosen, keeps_nothing, over_rdma, reductions, silent, stacking
 from raidtui.engine.compose.sweeps import by_sweep, sweep_plans
 from raidtui.engine.compose.targets import as_run, memory_for, unfit
 from raidtui.engine.compose.write_amplification import data_roles, expected
@@ -110,7 +110,7 @@ class _Planner:
         self.layouts, self.workloads = chosen(scenario, options)
         added = ceilings(scenario, self.layouts, self.workloads, self.parts)
         self.bare = {one.name: one for one in added.layouts}
-        """Bare disks, measured before the scenario's own layouts."""
+        """Ceilings, measured before the scenario's own layouts."""
         self.nodes = {**{name: one.node for name, one in self.bare.items()}, **scenario.layouts}
         self.steps: list[Step] = []
         self.cells: list[CellPlan] = []
@@ -123,7 +123,8 @@ class _Planner:
         """Plan every step, from admission to the last blank disk."""
         self._add(Draft("admit", f"Check and lock {plural(len(self.disks), 'disk')}", seconds=2.0))
         if count := sum(map(len, self.hosts.values())):
-            self._add(_links(count, LINK_S if self.policy.ceilings else 0))
+            rdma = any(over_rdma(self.nodes[name]) for name in self.layouts)
+            self._add(_links(count, LINK_S if self.policy.ceilings else 0, rdma=rdma))
         blocks = list(blocks_of([*self.bare, *self.layouts], self.policy, self.seed))
         planned = self._planned(blocks)
         needing = (block for block, plan in zip(blocks, planned, strict=True) if plan.needs_zero)
@@ -156,7 +157,7 @@ class _Planner:
         """Raise ProblemError with every workload that cannot run on a layout: once each, however many targets there are."""
         problems: dict[Problem, None] = {}
         for layout, made in planned.items():
-            sector = max(self.disks[disk].logical_sector_bytes for disk in self._disks_of(layout))
+            sector = max((self.disks[disk].logical_sector_bytes for disk in self._disks_of(layout)), default=0)
             for workload in (one for one in self.workloads if self._meets(layout, one)):
                 given = self.scenario.workloads[workload]
                 found = (
@@ -170,8 +171,9 @@ class _Planner:
     def _block(self, block: Block, planned: Planned) -> None:
         name, disks = block.layout, self._disks_of(block.layout)
         self._at("build", block.name)
-        self._add(Draft("recheck", f"{name}: check its disks once more", Recheck(tuple(disks)), seconds=1.0))
-        self._precondition(disks)
+        if disks:
+            self._add(Draft("recheck", f"{name}: check its disks once more", Recheck(tuple(disks)), seconds=1.0))
+            self._precondition(disks)
         for draft in planned.build:
             self._add(draft, erases=disks)
         met = [workload for workload in self.workloads if self._meets(name, workload)]
@@ -185,7 +187,8 @@ class _Planner:
         self._at("teardown", block.name)
         for draft in planned.teardown:
             self._add(draft)
-        self._blank(disks, "Make {} blank again", if_written=True)
+        if disks:
+            self._blank(disks, "Make {} blank again", if_written=True)
 
     def _meets(self, layout: str, workload: str) -> bool:
         return workload in self.bare[layout].workloads if layout in self.bare else self.policy.meets(layout, workload)
@@ -214,9 +217,10 @@ class _Planner:
         region = engine.region_bytes(load.spec, size_bytes, kind=kind)
         # A directory is empty: there is nothing to read unless it is written before.
         fill = engine.reads(load.spec) and (self.policy.prefill or kind == "directory")
+        in_vain = keeps_nothing(self.nodes[layout])
         for draft in planned.reset:
             self._add(draft._replace(title=f"{cell.id}: {draft.title}"), cell=cell.id)
-        if fill and (kind == "directory" or not planned.filled):
+        if fill and not in_vain and (kind == "directory" or not planned.filled):
             self._add(_fill(f"{cell.id}: ", load, target), erases=erased, cell=cell.id)
         for draft in planned.before_cell:
             self._add(draft._replace(title=f"{cell.id}: {draft.title}"), cell=cell.id)
@@ -226,7 +230,8 @@ class _Planner:
         estimate = engine.estimate(load.spec, size_bytes, kind=kind)
         node, given = self.nodes[layout], self.scenario.given.get("policy", {})
         args = CellRun(
-            target.refs, load.kind, size_bytes, kind, options, target.on, target.part, target.counted, fill,
+            target.refs, load.kind, size_bytes, kind, options, target.on, target.part, target.counted,
+            fill or in_vain,
             tuple(one.kind for one in node.walk()), reductions(node), given.get("caches", ""), region * target.regions,
         )  # fmt: skip
         if target.on and engine.from_hosts:
@@ -343,12 +348,14 @@ def _fill(whose: str, load: Load, target: PlannedTarget) -> Draft:
     return Draft("prefill", title, args, (command,), writes_bytes=written, seconds=written / FILL_BYTES_PER_S, files=files)
 
 
-def _links(hosts: int, seconds: int) -> Draft:
+def _links(hosts: int, seconds: int, *, rdma: bool) -> Draft:
     """The step that measures the links: each host alone, then all at once, in both directions."""
-    tests = 2 * (hosts + (hosts > 1)) if seconds else 0
+    tests = 2 * (hosts + (hosts > 1)) * (1 + rdma) if seconds else 0
     how = f": each alone, then all at once, {seconds} s each way" if seconds else ": the time that a connection takes"
+    if seconds and rdma:
+        how += ", then the same over RDMA"
     title = f"Measure the {plural(hosts, 'link')} to the hosts{how}"
-    return Draft(LINKS, title, LinkArgs(seconds), seconds=1.0 + tests * (seconds + WARM_UP_S + 1))
+    return Draft(LINKS, title, LinkArgs(seconds, rdma and seconds > 0), seconds=1.0 + tests * (seconds + WARM_UP_S + 1))
 
 
 def _by(target: PlannedTarget) -> str:

@@ -21,6 +21,7 @@ from raidtui.model.scenario import Load, Node, Role, RoleRef, Scenario
 from raidtui.model.scenario_reader import Catalog, Sketch, read_sketch
 from raidtui.model.statistics.ranking import FIRST_LOOK
 from raidtui.stack.catalog import all_layers
+from raidtui.stack.links import RDMA_TRANSPORTS
 from raidtui.stack.tuning.plan import problems_of
 
 NO_DEVICE_BELOW: Final = Refusal(
@@ -62,6 +63,13 @@ RESET_IMPOSSIBLE: Final = Refusal(
     "The policy asks for a rollback or a rewind before each cell. Only the volume or dataset of a ZFS pool can be rolled "
     "back, and only a ZFS pool can be rewound, both only if it is measured itself: not below another layer.",
     'Leave "reset" out of the policy, or measure such layouts in a scenario of their own.',
+)
+
+KEPT_NOTHING: Final = Refusal(
+    "kept-nothing",
+    "The device below keeps nothing",
+    "A null device forgets what is written to it. A layer with metadata, or files, cannot stand on it; an export can.",
+    'Export it: {"nvmeof": {"on": {"null": {"size": "100GiB"}}}}, or put the layer on disks.',
 )
 
 _MAX_DOCUMENT_BYTES: Final = 2 * MAX_SCENARIO_BYTES
@@ -232,11 +240,17 @@ def kind_problems(engine: Engine, kind: TargetKind, place: str, layouts: str) ->
 def layer_problems(node: Node, roles: Mapping[str, Role]) -> list[Problem]:
     """Return the reasons why Linux would not build this layer on what is below it."""
     text = "what a {} makes here is files: a {} needs a block device"
+    layer, below = all_layers()[node.kind], list(itertools.chain.from_iterable(node.inputs.values()))
     return [
-        *all_layers()[node.kind].check(node.spec, counts_of(node, roles), node.place),
+        *layer.check(node.spec, counts_of(node, roles), node.place),
+        *(
+            KEPT_NOTHING.problem(f"a {source.kind} keeps nothing of what a {node.kind} writes to it", place=source.place)
+            for source in below
+            if isinstance(source, Node) and all_layers()[source.kind].keeps_nothing and not layer.exports
+        ),
         *(
             NO_DEVICE_BELOW.problem(text.format(source.kind, node.kind), place=source.place, remedy=NO_DEVICE_BELOW.way_out)
-            for source in itertools.chain.from_iterable(node.inputs.values())
+            for source in below
             if isinstance(source, Node) and source.sound and _offers(source) != "block"
         ),
     ]
@@ -253,6 +267,16 @@ def _offers(node: Node) -> str:
     """A layer that can be either is below another one only as a block device."""
     layer = all_layers()[node.kind]
     return "directory" if layer.target_kind(node.spec) == "directory" else layer.offers
+
+
+def keeps_nothing(layout: Node) -> bool:
+    """Return True if what is written to the layout is lost: whatever is read, it was not written before."""
+    return any(all_layers()[node.kind].keeps_nothing for node in layout.walk())
+
+
+def over_rdma(layout: Node) -> bool:
+    """Return True if the layout is exported over RDMA."""
+    return any(all_layers()[node.kind].exports and node.spec.transport in RDMA_TRANSPORTS for node in layout.walk())
 
 
 def counts_of(node: Node, roles: Mapping[str, Role]) -> dict[str, int]:

@@ -131,10 +131,12 @@ def _measured(
         wrong = tuple(placed(problem, view.kind, view.place) for problem in error.problems) if known else ()
         return bare._replace(view=_with(view, problems=(*problems, *wrong)), problems=(*every, *wrong))
     may_fail, words = _tolerance(layer, spec, below)
-    data = next(iter(below.values()))
-    each = [part.size_bytes for part in next(iter(parts.values()))]
+    data = next(iter(below.values()), ())
+    each = [part.size_bytes for part in next(iter(parts.values()), ())]
     # What a filesystem keeps of the room for itself is not written beside every block of data.
-    share = 1 / shape.write_penalty if layer.offers == "directory" else min(1.0, shape.size_bytes / (min(each) * len(each)))
+    share = 1 / shape.write_penalty
+    if layer.offers != "directory" and each:
+        share = min(1.0, shape.size_bytes / (min(each) * len(each)))
     return bare._replace(
         view=_with(
             view, problems=problems, size_bytes=shape.size_bytes if known else None, stripe_bytes=shape.stripe_bytes
@@ -142,10 +144,10 @@ def _measured(
         parts=offers or None,
         may_fail=may_fail,
         words=words,
-        penalty=shape.write_penalty * max(piece.penalty for piece in data),
-        read_penalty=shape.read_penalty * max(piece.read_penalty for piece in data),
+        penalty=shape.write_penalty * max((piece.penalty for piece in data), default=1.0),
+        read_penalty=shape.read_penalty * max((piece.read_penalty for piece in data), default=1.0),
         data=tuple(disk for piece in data for disk in piece.data),
-        data_share=(shape.data_share or share) * min(piece.data_share for piece in data),
+        data_share=(shape.data_share or share) * min((piece.data_share for piece in data), default=1.0),
         shapes=(*(shaped for piece in found for shaped in piece.shapes), Shaped(view.words, shape)),
         shape=shape,
     )
@@ -178,6 +180,8 @@ def _with(view: LayerView, **changes: Any) -> LayerView:
 
 def ceiling_of(piece: Piece, *, one_by_one: bool) -> Ceiling | None:
     """Return the bound of a layout; None if a link is unknown. `one_by_one`: the disks are measured one by one."""
+    if not piece.data:
+        return None
     carried = [link_bytes_per_s((disk,)) for disk in piece.data]
     known = [bytes_per_s for bytes_per_s in carried if bytes_per_s is not None]
     together = link_bytes_per_s(piece.data)

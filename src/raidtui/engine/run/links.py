@@ -6,19 +6,21 @@ error: the result says why.
 
 from __future__ import annotations
 
+import itertools
 import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Final, get_args
 
 import msgspec
 
 from raidtui.base import proc
 from raidtui.base.attention import current
-from raidtui.load.iperf3 import IPERF3, LONGEST_S, client_argv, received_bytes_per_s, server_argv
+from raidtui.load import iperf3, perftest
 from raidtui.model.hosts import Order
 from raidtui.model.links import LinkRate, Links, LinkTest, Way
 from raidtui.model.plan import Argv, Host
@@ -39,6 +41,8 @@ class LinkArgs(msgspec.Struct, frozen=True):
 
     seconds: int
     """Duration of each test; 0: only the time that a connection takes is measured."""
+    rdma: bool = False
+    """Test the links over RDMA, too."""
 
 
 class _Failed(Exception):
@@ -66,15 +70,23 @@ def connect_ms(test: LinkTest) -> Outcome:
 
 
 def rate(test: LinkTest) -> Outcome:
-    """Run iperf3 against the storage server. The facts are a `_Rate`, or `why` there is none."""
-    if (tool := proc.find_tool(IPERF3.name)) is None:
-        return Outcome("done", {"why": "iperf3 is not installed there"})
-    argv = client_argv(tool, test)
-    try:
-        found = received_bytes_per_s(proc.run(argv, timeout_s=LONGEST_S, check=False).out)
-    except (proc.ToolError, ValueError) as error:
-        return Outcome("done", {"why": f"iperf3: {error}"}, (argv,))
+    """Run iperf3 or perftest against the storage server. The facts are a `_Rate`, or `why` there is none."""
+    name = _tool_of(test)
+    if (tool := proc.find_tool(name)) is None:
+        return Outcome("done", {"why": f"{name} is not installed there"})
+    with NamedTemporaryFile() as report:
+        argv = perftest.client_argv(tool, test, report.name) if test.rdma else iperf3.client_argv(tool, test)
+        try:
+            done = proc.run(argv, timeout_s=iperf3.LONGEST_S, check=False)
+            raw = Path(report.name).read_bytes() if test.rdma else done.out
+            found = perftest.moved_bytes_per_s(raw) if test.rdma else iperf3.received_bytes_per_s(raw)
+        except (proc.ToolError, OSError, ValueError) as error:
+            return Outcome("done", {"why": f"{name}: {error}"}, (argv,))
     return Outcome("done", msgspec.to_builtins(_Rate(found, argv)), (argv,))
+
+
+def _tool_of(test: LinkTest) -> str:
+    return perftest.PERFTEST.name if test.rdma else iperf3.IPERF3.name
 
 
 # The end on the storage server
@@ -93,13 +105,13 @@ def measure(peers: Mapping[str, Peer], hosts: Sequence[Host], args: LinkArgs) ->
     if args.seconds:
         groups = [(alone, [host]) for host in hosts]
         groups += [(together, list(hosts))] if len(hosts) > 1 else []
-        for kept, group in groups:
-            for way in get_args(Way):
-                current().check()
-                try:
-                    kept.append(_rate(peers, group, args.seconds, way))
-                except _Failed as error:
-                    missing.append(str(error))
+        tests = itertools.product((False, True) if args.rdma else (False,), groups, get_args(Way))
+        for rdma, (kept, group), way in tests:
+            current().check()
+            try:
+                kept.append(_rate(peers, group, args.seconds, way, rdma=rdma))
+            except _Failed as error:
+                missing.append(str(error))
     links = Links(times, tuple(alone), tuple(together), tuple(dict.fromkeys(missing)))
     commands = tuple(argv for one in (*alone, *together) for argv in one.commands)
     return Outcome("done", {"links": msgspec.to_builtins(links)}, commands)
@@ -112,45 +124,52 @@ def _connect_ms(peer: Peer, host: Host) -> float:
         return float(peer.ask(Order("connect", link=LinkTest(host.storage_address, port))).facts["ms"])
 
 
-def _rate(peers: Mapping[str, Peer], hosts: Sequence[Host], seconds: int, way: Way) -> LinkRate:
+def _rate(peers: Mapping[str, Peer], hosts: Sequence[Host], seconds: int, way: Way, *, rdma: bool) -> LinkRate:
     """Test the links of some hosts at the same time. Raises _Failed."""
     with ThreadPoolExecutor(len(hosts)) as pool:
-        asked = [pool.submit(_one, peers[host.ref], host, seconds, way) for host in hosts]
+        asked = [pool.submit(_one, peers[host.ref], host, seconds, way, rdma=rdma) for host in hosts]
         found = {host.ref: one.result() for host, one in zip(hosts, asked, strict=True)}
-    return LinkRate(way, {host: one.bytes_per_s for host, one in found.items()}, tuple(one.argv for one in found.values()))
+    rates = {host: one.bytes_per_s for host, one in found.items()}
+    return LinkRate(way, rates, tuple(one.argv for one in found.values()), rdma=rdma)
 
 
-def _one(peer: Peer, host: Host, seconds: int, way: Way) -> _Rate:
+def _one(peer: Peer, host: Host, seconds: int, way: Way, *, rdma: bool) -> _Rate:
     """Test one link. Raises _Failed."""
+    ends = [link.rdma if link is not None else "" for link in (host.storage_link, host.own_link)]
+    if rdma and not all(ends):
+        raise _Failed(f"{host.ref}, {way}: not both ends of the link are RDMA devices")
+    test = LinkTest(host.storage_address, 0, seconds, to_hosts=way == "to hosts", rdma=ends[1] if rdma else "")
     try:
-        with _serving(host.storage_address) as port:
-            order = Order("rate", link=LinkTest(host.storage_address, port, seconds, to_hosts=way == "to hosts"))
-            outcome = peer.ask(order)
+        with _serving(test, ends[0]) as listening:
+            outcome = peer.ask(Order("rate", link=listening))
     except ProblemError as error:
         raise _Failed(error.problems[0].message) from None
     except (proc.ToolError, OSError) as error:
-        raise _Failed(f"iperf3 on the storage server: {error}") from None
+        raise _Failed(f"{_tool_of(test)} on the storage server: {error}") from None
     if why := outcome.facts.get("why"):
         raise _Failed(f"{host.ref}, {way}: {why}")
     return msgspec.convert(outcome.facts, _Rate)
 
 
 @contextmanager
-def _serving(address: str) -> Iterator[int]:
-    """Serve one test on this address, and yield the port. Raises ToolError, OSError or _Failed."""
-    if (tool := proc.find_tool(IPERF3.name)) is None:
-        raise _Failed("iperf3 is not installed on the storage server")
-    with _socket(address) as free:
+def _serving(test: LinkTest, device: str) -> Iterator[LinkTest]:
+    """Serve a test, and yield it with the port. `device`: RDMA port of this end. Raises ToolError, OSError or _Failed."""
+    name = _tool_of(test)
+    if (tool := proc.find_tool(name)) is None:
+        raise _Failed(f"{name} is not installed on the storage server")
+    with _socket(test.address) as free:
         port: int = free.getsockname()[1]
-    argv = server_argv(tool, address, port)
+    test = msgspec.structs.replace(test, port=port)
+    argv = perftest.server_argv(tool, test, device) if test.rdma else iperf3.server_argv(tool, test.address, port)
+    listens = _accepts_rdma if test.rdma else _listens
     child = proc.spawn(argv, stdout=proc.DEVNULL, stderr=proc.DEVNULL, new_session=True)
     try:
         until = time.monotonic() + _LISTEN_S
-        while not _listens(port):
+        while not listens(port):
             if child.poll() is not None or time.monotonic() > until:
-                raise _Failed(f"iperf3 does not listen on {address}")
+                raise _Failed(f"{name} does not listen on {test.address}")
             time.sleep(0.05)
-        yield port
+        yield test
     finally:
         proc.end_session(child)
 
@@ -165,6 +184,14 @@ def _socket(address: str) -> socket.socket:
         found.close()
         raise
     return found
+
+
+def _accepts_rdma(port: int) -> bool:
+    """Return True if a process takes RDMA connections on this port, as rdma-resource(8) shows them."""
+    if (tool := proc.find_tool("rdma")) is None:
+        raise _Failed("rdma (iproute2) is not installed on the storage server")
+    shown = proc.run([tool, "-j", "resource", "show", "cm_id"], check=False).text
+    return f':{port}"' in shown
 
 
 def _listens(port: int) -> bool:

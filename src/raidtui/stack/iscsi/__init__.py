@@ -30,6 +30,7 @@ LAYER: Final = Layer(
     lacking_here=plan.lacking_here,
     shape=exports.shape,
     devices=exports.devices,
+    exports=True,
     amplifies=exports.amplifies,
     tools=(
         Tool(name="iscsiadm", needed_for="exports over iSCSI", remedy="apt install open-iscsi", without="no iscsi layers"),

@@ -30,6 +30,7 @@ LAYER: Final = Layer(
     lacking_here=plan.lacking_here,
     shape=exports.shape,
     devices=exports.devices,
+    exports=True,
     amplifies=exports.amplifies,
     modules=(
         KernelModule(name="nvmet-tcp", module="nvmet-tcp", needed_for="exports over NVMe/TCP", remedy=_FULL_KERNEL,

@@ -44,10 +44,12 @@ LAYERS: Final = {
     ("partition", "partition"): Usual("a partition of each disk, so that layouts share disks", "gpt slice part"),
     ("nvmeof", "nvmeof"): Usual("an export over NVMe-oF, to itself or to clients", "network tcp rdma nvme over fabrics"),
     ("iscsi", "iscsi"): Usual("an export over iSCSI, to itself or to clients", "network lio target san remote"),
+    ("null", "null"): Usual("a device that keeps nothing: what an export carries without disks", "ram null_blk nothing"),
 }  # fmt: skip
 """By kind and the word of the choice, the most used first. Kinds that are not listed come last."""
 
 
 def begins_with(kind: str, word: str) -> dict[str, Any]:
     """Return options without which a new layer of this kind would not be valid: a pool is measured by a volume."""
-    return {"volume": {"size": "80%"}} if (kind, word) in LAYERS and kind == "zpool" else {}
+    needed = {"zpool": {"volume": {"size": "80%"}}, "null": {"size": "100GiB"}}
+    return needed.get(kind, {}) if (kind, word) in LAYERS else {}

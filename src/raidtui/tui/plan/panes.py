@@ -170,7 +170,7 @@ def _costs(plan: Plan) -> Iterator[tuple[str, str]]:
     for sweep in plan.sweeps:
         yield "Sweep", sweep_words(sweep)
     if plan.ceilings:
-        yield "Ceilings", f"bare disks: {', '.join(clean(name, 70) for name in plan.ceilings)}"
+        yield "Ceilings", ", ".join(clean(name, 70) for name in plan.ceilings)
     yield "Writes", writes_text(plan)
     for host in (host for group in plan.hosts.values() for host in group):
         yield "Host", f"{clean(host.ref, 40)}: {clean(host.host, 60)} ({clean(host.address, 80)})"
