@@ -23,9 +23,11 @@ LONG: dict[str, Any] = {
     "mirror-over-tcp": {"md": {"level": "raid1", "on": {"nvmeof": {"on": "@data"}}}},
     "tcp-over-mirror": {"nvmeof": {"on": {"md": {"level": "raid1", "on": "@data"}}}},
     "xfs": {"filesystem": {"type": "xfs", "on": {"nvmeof": {"on": {"lvm": {"type": "striped", "on": "@data"}}}}}},
+    "nothing": {"nvmeof": {"on": [{"null": {"size": "1TiB"}}, {"null": {"size": "1TiB", "sector_size": "4KiB"}}]}},
     "volume": {"zpool": {"vdevs": [{"mirror": {"nvmeof": {"on": "@data"}}}], "volume": {"size": "50%"}}},
 }
-CONFIG = "find /sys/kernel/config/nvmet -mindepth 2 -maxdepth 2 2>/dev/null; cat /sys/class/nvme/*/transport; ss -Htln"
+CONFIG = ("find /sys/kernel/config/nvmet -mindepth 2 -maxdepth 2 2>/dev/null; ls -d /sys/kernel/config/nullb/*/; "
+          "cat /sys/class/nvme/*/transport; ss -Htln")  # fmt: skip
 SOMEBODY = "nqn.2014-08.org.nvmexpress:uuid:6f2c6a10-9d5c-4b6e-8e0a-3a1d5f0c7b21"
 
 
@@ -142,5 +144,6 @@ def test_an_export_of_somebody_else_stays(lab: Lab, tmp_path: Path) -> None:
 
 @in_thirds
 def test_every_kill_is_undone(lab: Lab, part: str) -> None:
-    layouts = {"stack": {"md": {"level": "raid1", "on": {"nvmeof": {"on": "@data"}}}}}
+    layouts = {"stack": {"md": {"level": "raid1", "on": {"nvmeof": {"on": "@data"}}}},
+               "nothing": {"nvmeof": {"on": {"null": {"size": "1GiB"}}}}}  # fmt: skip
     killed_at(lab, scenario(layouts), {"data": lab.serials}, f"every:{part}")

@@ -11,7 +11,7 @@ from test_planning import disk
 from raidtui.engine.compose.binding import bind
 from raidtui.engine.compose.planner import make_plan, used_roles
 from raidtui.engine.compose.reading import read_document
-from raidtui.model.plan import Options, Plan
+from raidtui.model.plan import Host, Options, Plan
 from raidtui.model.problem import ProblemError
 
 RAID5 = {"md": {"level": "raid5", "on": "@data", "chunk": "64KiB"}}
@@ -125,6 +125,25 @@ def test_each_export_is_measured_once_over_devices_that_keep_nothing():
         "null.create", "nvmeof.export", "nvmeof.verify", "measure", "measure", "nvmeof.remove", "null.remove",
     ], "nothing is filled, and no disk is touched"  # fmt: skip
     assert not any(step.erases or step.args.get("disks") for step in own)
+
+
+def test_an_export_to_hosts_is_measured_by_these_hosts():
+    document = {
+        "schema": "raidtui.scenario/1", "name": "t", "roles": {"data": {"count": 2}},
+        "hosts": {"storage": {}, "clients": {"count": 2}}, "policy": {"ceilings": True}, "workloads": {"r": READ},
+        "layouts": {"rdma": {"nvmeof": {"on": "@data", "to": "clients", "transport": "rdma", "queue_size": 128}}},
+    }  # fmt: skip
+    scenario = read_document(json.dumps(document)).scenario
+    binding = bind(scenario.roles, {"data": ("S1", "S2")}, [disk(1), disk(2)])
+    hosts = {"clients": tuple(
+        Host(f"clients-{n}", f"root@c{n}", f"c{n}", str(n), "b", "6.12", f"10.10.{n}.2", f"10.10.{n}.1") for n in (1, 2)
+    )}  # fmt: skip
+    made = make_plan(scenario, binding, Options(), token="abcdefgh", boot_id="b", hosts=hosts)
+    (links,) = [step for step in made.steps if step.action == "links"]
+    assert links.args == {"seconds": 3, "rdma": True}
+    (cell,) = [step for step in made.steps if step.cell == "@nvmeof-rdma/r/1" and step.action == "measure"]
+    assert [one["host"] for one in cell.args["on"]] == ["clients-1", "clients-2"]
+    assert [len(one["refs"]) for one in cell.args["on"]] == [2, 2], "as many devices as the export of the disks has"
 
 
 def test_an_export_of_nothing_needs_no_ceiling_of_its_own():

@@ -45,6 +45,8 @@ ERASE_UNKNOWN: Final = Refusal(
 
 ERASE_EXACTLY: Final = "Name exactly the disks that the plan erases."
 QUICK_COOLDOWN_S: Final = 1.0
+SECTOR: Final = 512
+"""Logical sector of what stands on no disk."""
 ZERO_BYTES_PER_S: Final = 2e8
 """A guess for estimates only, for a disk without discard."""
 FILL_BYTES_PER_S: Final = 1e9
@@ -157,7 +159,7 @@ class _Planner:
         """Raise ProblemError with every workload that cannot run on a layout: once each, however many targets there are."""
         problems: dict[Problem, None] = {}
         for layout, made in planned.items():
-            sector = max((self.disks[disk].logical_sector_bytes for disk in self._disks_of(layout)), default=0)
+            sector = max((self.disks[disk].logical_sector_bytes for disk in self._disks_of(layout)), default=SECTOR)
             for workload in (one for one in self.workloads if self._meets(layout, one)):
                 given = self.scenario.workloads[workload]
                 found = (
