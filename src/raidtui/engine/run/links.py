@@ -36,7 +36,7 @@ _LISTEN_S: Final = 10.0
 _CONNECT_S: Final = 10.0
 
 
-class LinkArgs(msgspec.Struct, frozen=True):
+class LinkArgs(msgspec.Struct, frozen=True, omit_defaults=True):
     """Arguments of the step that measures the links."""
 
     seconds: int
