@@ -182,7 +182,7 @@ def _checked(context: Context, device: NullDevice) -> dict[str, Any]:
     """Return what is read back, and record the path. Raises ProblemError (`read-back`)."""
     node = node_of(device)
     asked = {**_asked(device), "size_bytes": device.size_bytes}
-    found = {name: word(device.folder / name) for name in _asked(device)}
+    found: dict[str, Any] = {name: word(device.folder / name) for name in _asked(device)}
     found |= {"size_bytes": size_bytes(node) if node is not None else 0}
     if wrong := [Difference(name, value, found[name]) for name, value in asked.items() if found[name] != value]:
         raise mismatch("the null device", device.name, wrong, "This version of the kernel made something else.")

@@ -51,5 +51,5 @@ LAYERS: Final = {
 
 def begins_with(kind: str, word: str) -> dict[str, Any]:
     """Return options without which a new layer of this kind would not be valid: a pool is measured by a volume."""
-    needed = {"zpool": {"volume": {"size": "80%"}}, "null": {"size": "100GiB"}}
+    needed: dict[str, dict[str, Any]] = {"zpool": {"volume": {"size": "80%"}}, "null": {"size": "100GiB"}}
     return needed.get(kind, {}) if (kind, word) in LAYERS else {}
