@@ -46,7 +46,8 @@ def _values(field):
     elif field.type in ("object", "list"):
         one += [{"a": 1}]
     if field.type not in ("object", "list"):
-        one += [value for value in (field.default, *field.examples) if value is not None]
+        examples = map(int, field.examples) if field.type == "integer" else field.examples
+        one += [value for value in (field.default, *examples) if value is not None]
     if field.entries:
         named = {entry.name: (*entry.choices, *entry.examples, "12")[0] for entry in field.entries if entry.name[-1] != "@"}
         return [{name: int(value) if value.isdecimal() else value for name, value in named.items()}]
