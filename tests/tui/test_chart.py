@@ -157,6 +157,13 @@ def test_a_series_number_stands_where_its_line_ends() -> None:
     assert [row.text[-1] for row in rows[1:-1]] == ["1", " ", " ", " ", " ", " ", " ", "2"]
 
 
+def test_both_axes_have_their_unit_and_no_number_is_cut_by_it() -> None:
+    last = picture([Series("", RISING)], Look(axes=("MB/s", "min:s")), 46, 10, (0, 60))[-1].text
+    assert last.split() == ["MB/s", "0:00", "0:15", "0:30", "0:45", "min:s"]
+    narrow = picture([Series("", RISING)], Look(axes=("MB/s", "min:s")), 20, 10, (0, 60))[-1].text
+    assert narrow.split() == ["MB/s", "0:00", "1:00"]
+
+
 def test_without_values_it_says_so() -> None:
     rows = picture([Series("a", [])], Look(empty="no values yet"), 40, 8, (0, 60))
     assert any("no values yet" in row.text for row in rows)

@@ -42,7 +42,7 @@ Escape takes it away. `L` makes the scale linear or logarithmic.
 
     def __init__(self, *, id: str) -> None:
         super().__init__("Latency", id=id, format=short_latency, window_s=None, empty="no histogram of latencies was kept")
-        self._look = self._look._replace(ticks=percentile_ticks)
+        self._look = self._look._replace(ticks=percentile_ticks, axes=("", ""))
         self.set_reactive(Chart.log_scale, True)
 
     def note(self) -> str:
@@ -94,6 +94,7 @@ class CompareCharts(Vertical):
         end = max((one.points[-1][0] for one in curves), default=4.0)
         chart.show(curves, begin_s=0.0, until_s=end, ended=True)
         seconds = self.query_one(SecondsChart)
+        seconds.measure_in(comparison.units[workload])
         seconds.title = f"{name}: {comparison.units[workload]} by second"
         seconds.show(second_series(comparison, workload, first), begin_s=0.0, ended=True)
 

@@ -259,7 +259,8 @@ class ResultView(Vertical):
                 yield Static(classes="cell-name")
                 with SharedTime():
                     for name, title, unit, _ in CHARTS:
-                        yield CellChart(title, id=f"chart-{name}", unit=unit, window_s=None, empty="no series was kept")
+                        yield CellChart(title, id=f"chart-{name}", unit=unit, window_s=None, empty="no series was kept",
+                                        axis=unit.strip() or title)  # fmt: skip
             with Vertical(id="devices"):
                 yield Static(classes="cell-name")
                 yield LiveTable(DEVICE_COLUMNS, id="device-table", empty="no device was watched")

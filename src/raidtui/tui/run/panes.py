@@ -251,7 +251,7 @@ class RunCharts(SharedTime):
         texts = (("IOPS", _IOPS, short_number), ("MB/s", _RATE, lambda bytes_per_s: short_number(bytes_per_s / 1e6)),
                  ("Latency", _LATENCY, short_latency))  # fmt: skip
         for title, id_, text in texts:
-            yield Chart(title, id=id_, format=text, empty="nothing was measured yet")
+            yield Chart(title, id=id_, format=text, empty="nothing was measured yet", axis="" if id_ == _LATENCY else title)
 
     @property
     def leading(self) -> Chart:

@@ -114,11 +114,11 @@ at that moment, and so do the other panes. Escape goes back to the newest.
 
     def __init__(
         self, title: str = "", *, id: str | None = None, unit: str = "", format: Callable[[float], str] = short_number,
-        window_s: float | None = 60.0, empty: str = "no values yet"
+        window_s: float | None = 60.0, empty: str = "no values yet", axis: str = ""
     ) -> None:  # fmt: skip
-        """`format` makes a short text of a value, for the axis and the title."""
+        """`format` makes a short text of a value, for the axis and the title; `axis` is the unit of its numbers."""
         super().__init__(id=id)
-        self._look = Look(unit=unit, format=format, empty=empty, glyphs=glyphs())
+        self._look = Look(unit=unit, format=format, empty=empty, glyphs=glyphs(), axes=(axis or unit.strip(), "min:s"))
         self.set_reactive(Chart.title, title)
         self.set_reactive(Chart.window_s, window_s)
         self._series: tuple[Series, ...] = ()
@@ -143,6 +143,10 @@ at that moment, and so do the other panes. Escape goes back to the newest.
         self._begin_s = begin_s if begin_s is not None else min((first for first, _ in times), default=0.0)
         self._until_s = until_s if until_s is not None else max((last for _, last in times), default=self._begin_s)
         self._redraw()
+
+    def measure_in(self, axis: str) -> None:
+        """Set the unit of the numbers on the left."""
+        self._look = self._look._replace(axes=(axis, self._look.axes[1]))
 
     def watch_title(self) -> None:
         self._redraw()

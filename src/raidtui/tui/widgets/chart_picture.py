@@ -19,6 +19,8 @@ CURSOR = 128
 """Added to a role below the playhead."""
 _MARK_EVERY = 4
 """Marks are drawn if each has so many cells on average."""
+_UNIT_FROM = 30
+"""Width from which the unit of the time stands beside the numbers below the plot."""
 LABEL_WIDTH = 6
 """Cells of the numbers on the left, the line beside them included."""
 
@@ -48,6 +50,8 @@ class Look(NamedTuple):
     glyphs: Glyphs = UNICODE
     ticks: Callable[[float, float, int, float], list[tuple[int, str]]] = time_ticks
     """Returns the labels below the plot: cell and text of each."""
+    axes: tuple[str, str] = ("", "min:s")
+    """Units of the numbers on the left and of those below; empty where the numbers carry them."""
 
 
 class Row(NamedTuple):
@@ -75,7 +79,7 @@ def picture(
         return (rows + [Row(" " * width, bytes(width))] * height)[:height]
     rows += _plot_rows(series, look, plot_width, plot_height, window_s, cursor_s, draw, marks)
     if height >= 4:
-        rows.append(_tick_row(look.ticks(*window_s, plot_width, origin_s), width))
+        rows.append(_tick_row(look.ticks(*window_s, plot_width, origin_s), look.axes, width))
     return rows
 
 
@@ -198,11 +202,14 @@ def _tags(series: Sequence[Series], scale: Scale, height: int, window_s: tuple[f
     return found
 
 
-def _tick_row(ticks: Sequence[tuple[int, str]], width: int) -> Row:
-    line = [" "] * width
-    free_from = 0
+def _tick_row(ticks: Sequence[tuple[int, str]], axes: tuple[str, str], width: int) -> Row:
+    """Return the numbers below the plot, between the units of both axes."""
+    upwards, across = axes
+    across = across if width >= _UNIT_FROM else ""
+    line = [*upwards[: LABEL_WIDTH - 1].rjust(LABEL_WIDTH - 1).ljust(width - len(across)), *across][:width]
+    free_from, end = 0, width - len(across) - bool(across)
     for cell, text in ticks:
-        if cell >= free_from:
+        if cell >= free_from and LABEL_WIDTH + cell + len(text) <= end:
             line[LABEL_WIDTH + cell : LABEL_WIDTH + cell + len(text)] = text
             free_from = cell + len(text) + 1
     return Row("".join(line[:width]), bytes(width))
