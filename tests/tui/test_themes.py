@@ -24,6 +24,7 @@ from pictures import same_picture
 from pilot import drive, until
 from textual.color import Color
 
+import raidtui.tui
 from raidtui.model.convert import encode
 from raidtui.model.protocol import DiskList, RunList
 from raidtui.tui.results.library_pane import LibraryPane
@@ -79,11 +80,17 @@ def test_every_text_can_be_read_on_every_ground(name):
     assert not poor
 
 
-def test_borders_of_panes_stand_out_where_contrast_is_wanted():
+def test_every_border_stands_out_where_contrast_is_wanted():
+    """WCAG 2, success criterion 1.4.11: 3:1 for what shows where a part of the screen ends."""
+    files = [path for path in Path(raidtui.tui.__file__).parent.rglob("*") if path.suffix in (".py", ".tcss")]
+    sources = "\n".join(path.read_text() for path in files)
+    borders = set(re.findall(r"border(?:-(?:top|left|right|bottom))?: *[a-z]+ *\$([a-z-]+)", sources))
+    assert {"pane-border", "primary", "error"} <= borders
     theme = SHIPPED["high-contrast"]
-    border = theme.variables["pane-border"]
-    assert contrast(border, theme.background) >= 3
-    assert contrast(border, theme.surface) >= 3
+    colours = theme.to_color_system().generate() | theme.variables
+    poor = {(border, ground): round(found, 2) for border, ground in product(borders, ("background", "surface"))
+            if (found := contrast(colours[border], colours[ground])) < 3}  # fmt: skip
+    assert not poor
 
 
 def test_the_colour_blind_safe_states_are_of_the_palette_and_differ():

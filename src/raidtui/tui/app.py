@@ -158,10 +158,9 @@ class RaidtuiApp(SharedApp):
         self.link.close()
 
     def action_toggle_help(self) -> None:
-        if self.screen.query("HelpPanel"):
-            self.action_hide_help_panel()
-        else:
-            self.action_show_help_panel()
+        shown = bool(self.screen.query("HelpPanel"))
+        self.screen.set_class(not shown, "-help")
+        (self.action_hide_help_panel if shown else self.action_show_help_panel)()
 
     def action_cheat_sheet(self) -> None:
         from raidtui.tui.key_help import CheatSheet

@@ -23,7 +23,7 @@ class CheatSheet(ModalScreen[None]):
     DEFAULT_CSS = """
     CheatSheet { align: center middle; }
     CheatSheet > VerticalScroll {
-        width: 90%; max-width: 110; height: auto; max-height: 90%; padding: 1 2; background: $surface;
+        width: 90%; max-width: 130; height: auto; max-height: 90%; padding: 1 2; background: $surface;
         border: round $primary; border-title-color: $primary;
     }
     CheatSheet .notices { margin: 0 0 1 0; color: $text-warning; }

@@ -33,6 +33,7 @@ from raidtui.tui.compose.drawing import (
     warning_lines,
 )
 from raidtui.tui.compose.lists import BAD, DIM, LineList, ascii_signs, problem_line
+from raidtui.tui.compose.side_by_side import TALL, WIDE, others
 from raidtui.tui.widgets.glyphs import glyphs
 
 
@@ -98,6 +99,7 @@ The layout as it would be built, from its target down to the disks, and its figu
         yield Static(id="wrong-head", markup=False)
         yield LineList(id="problems")
         yield Static(id="after", markup=False)
+        yield Static(id="others", markup=False)
 
     def on_resize(self, event: events.Resize) -> None:
         self.draw()
@@ -137,6 +139,7 @@ The layout as it would be built, from its target down to the disks, and its figu
             after += [Content(""), heading("and to take it down", width)]
             after += command_lines(layout.teardown, width, exact=self.exact)
         self._put("#after", [Content(""), *after] if after else [])
+        self._put("#others", [] if load is not None else self._other_layouts(layout, width))
 
     def action_problems(self) -> None:
         if self._problems:
@@ -179,6 +182,14 @@ The layout as it would be built, from its target down to the disks, and its figu
         if load is not None:
             return load_lines(load, width)
         return overview(preview, width) if preview is not None and not shown.empty else []
+
+    def _other_layouts(self, layout: LayoutView | None, width: int) -> list[Content]:
+        """Return the drawings of all layouts but the shown one, where there is room."""
+        shown = self._shown
+        if shown.preview is None or shown.empty or width < WIDE or self.app.size.height < TALL:
+            return []
+        rest = [view for view in shown.preview.layouts if view is not layout]
+        return others(rest, Scene(shown.disks, shown.bind, groups_of(shown.document)), width)
 
     def _show_problems(self, layout: LayoutView | None, load: WorkloadView | None, width: int) -> None:
         preview = self._shown.preview

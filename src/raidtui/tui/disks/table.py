@@ -25,6 +25,7 @@ from raidtui.tui.disks.entries import (
     used_by,
     wear_words,
 )
+from raidtui.tui.disks.overview import overview
 from raidtui.tui.widgets.glyphs import Glyphs, glyphs
 from raidtui.tui.widgets.live_table import LiveTable
 from raidtui.tui.widgets.table_line import GAP, Column
@@ -191,8 +192,14 @@ hosts, **h** goes from one to the next: system, network and disks of each, as it
         self.present(self._entries)
 
 
-def detail(entry: Entry | None, signs: Glyphs, *, own: bool = True) -> RenderableType:
-    """Return the content of the details pane. `own`: the disk is the storage server's, which alone can have a role."""
+def detail(
+    entry: Entry | None, signs: Glyphs, beside: Sequence[Entry] = (), *, own: bool = True
+) -> RenderableType:  # fmt: skip
+    """Return the content of the details pane.
+
+    `beside`: all disks of its server, where there is room to compare it with them. `own`: the disk is the storage server's,
+    which alone can have a role.
+    """
     if entry is None:
         return Text("No disk is under the cursor.", style="dim")
     facts, disk = entry.facts, entry.facts.disk
@@ -200,7 +207,8 @@ def detail(entry: Entry | None, signs: Glyphs, *, own: bool = True) -> Renderabl
     role = f", in role {entry.role}" if entry.role else ""
     state = Text(state_words(facts, signs) + role)
     known = fact_grid([("serial", facts.serial)] if disk is None else _known(disk, signs))
-    return Group(heading, state, Text(), *_availability(entry, signs, own=own), Text(), known)
+    return Group(heading, state, Text(), *_availability(entry, signs, own=own), Text(), known,
+                 *overview(entry, beside, signs))  # fmt: skip
 
 
 def _known(disk: Disk, signs: Glyphs) -> Iterator[tuple[str, str]]:

@@ -39,7 +39,7 @@ class CheckList(OptionList):
     """List of lines with a tick box each; ticks are signs, not only colours."""
 
     DEFAULT_CSS = """
-    CheckList { height: auto; max-height: 14; border: none; padding: 0; background: $surface; }
+    CheckList { height: auto; max-height: 59vh; border: none; padding: 0; background: $surface; }
     CheckList:focus { border: none; background-tint: $surface; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -156,8 +156,9 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
 """
 
     DEFAULT_CSS = """
+    ConsentDialog.-very-wide > .box { width: 130; }
     ConsentDialog > .box { width: 100; border: round $error; border-title-color: $error; }
-    ConsentDialog .lines { height: auto; max-height: 12; scrollbar-size-vertical: 1; }
+    ConsentDialog .lines { height: auto; max-height: 51vh; scrollbar-size-vertical: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "to_line(-1)", "Up", id="consent.up", tooltip="To the line above", show=False),

@@ -33,7 +33,7 @@ class ExportDialog(Dialog[Target]):
 Up and down choose the format, tab goes to the file's name, enter writes it. A file that exists is never replaced.
 """
     DEFAULT_CSS = """
-    ExportDialog OptionList { height: auto; max-height: 10; border: none; padding: 0; margin: 0 0 1 0; }
+    ExportDialog OptionList { height: auto; max-height: 42vh; border: none; padding: 0; margin: 0 0 1 0; }
     ExportDialog OptionList:focus { border: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

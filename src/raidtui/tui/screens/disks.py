@@ -189,7 +189,9 @@ class DisksScreen(ModeScreen):
         pane.border_subtitle = dot.join(Text(words).markup for words in roles)
 
     def _show_detail(self) -> None:
-        self.query_one("#disk-words", Static).update(detail(self._here, glyphs(), own=self._other_host is None))
+        beside = tuple(self._entries.values()) if self.has_class("-very-wide") else ()
+        own = self._other_host is None
+        self.query_one("#disk-words", Static).update(detail(self._here, glyphs(), beside, own=own))
 
     def _selectable(self, key: str) -> bool:
         entry = self._entries.get(key)

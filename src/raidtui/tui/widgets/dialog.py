@@ -32,6 +32,7 @@ class Dialog(ModalScreen[Answer]):
         background: $surface; border: round $primary;
         border-title-color: $primary; border-title-style: bold; border-subtitle-color: $text-muted;
     }
+    Dialog.-very-wide > .box { width: 110; }
     Dialog Input { background: $panel; padding: 0 1; }
     Dialog .asked { height: auto; margin: 0 0 1 0; }
     Dialog .wrong { height: auto; color: $text-error; }
@@ -97,7 +98,7 @@ class Told(Dialog[bool]):
 **up** and **down** scroll it, enter or escape closes it.
 """
     DEFAULT_CSS = """
-    Told VerticalScroll { height: auto; max-height: 20; }
+    Told VerticalScroll { height: auto; max-height: 84vh; }
     Told #no { display: none; }
     """
 
@@ -138,7 +139,7 @@ Enter takes it, escape leaves without a change. Where values are offered below, 
 """
 
     DEFAULT_CSS = """
-    AskText OptionList { height: auto; max-height: 8; border: none; margin: 1 0 0 0; padding: 0; background: $surface; }
+    AskText OptionList { height: auto; max-height: 34vh; border: none; margin: 1 0 0 0; padding: 0; background: $surface; }
     AskText OptionList > .option-list--option-highlighted { background: $surface; color: $foreground; text-style: none; }
     AskText OptionList:focus > .option-list--option-highlighted {
         background: $block-cursor-background; color: $block-cursor-foreground; text-style: $block-cursor-text-style;
