@@ -1,4 +1,4 @@
-"""What a wide terminal shows below the details of a disk: disks of its model beside it, and the server's capacity."""
+"""Disks of one model beside each other, and the capacity of the server: details for a wide terminal."""
 
 from __future__ import annotations
 
