@@ -245,3 +245,9 @@ def test_a_simulated_run_does_not_claim_to_need_the_time_of_a_real_one():
     done, at_s = done_s(view, view.at_s), view.at_s
     assert left_s(view, at_s) == pytest.approx((view.before_s[-1] - done) * at_s / done)
     assert left_s(view_after(2, records), 0.1) is None, "nothing tells yet how fast it is"
+
+
+def test_a_run_that_failed_stays_where_it_was():
+    records = [*made.records()[:12], Record(13, 6.0, "", RunFinished(4, "build failed"))]
+    assert 0 < fraction(view_after(99, records), 9.0) < 0.5
+    assert left_s(view_after(99, records), 9.0) is None

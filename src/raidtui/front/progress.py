@@ -139,10 +139,10 @@ def _without(view: RunView, cells: frozenset[str], block: str) -> tuple[float, .
 
 
 def done_s(view: RunView, at_s: float) -> float:
-    """Return the planned seconds that are done, `at_s` seconds after its start; of a cancelled run, until then."""
+    """Return the planned seconds done `at_s` seconds after its start; a cancelled or failed run keeps its share."""
     if view.cancel_asked:
         return view.cancelled_done_s
-    if view.finished is not None and view.before_s:
+    if view.finished is not None and view.finished.exit == 0 and view.before_s:
         return view.before_s[-1]
     if view.position < 0:
         return 0.0
@@ -168,7 +168,7 @@ def left_s(view: RunView, at_s: float) -> float | None:
 
     A step that reports its own progress, such as a sync, is at its own pace. A simulated run is as fast as it is.
     """
-    if not view.before_s or view.cancel_asked:
+    if not view.before_s or view.cancel_asked or (view.finished is not None and view.finished.exit):
         return None
     done = done_s(view, at_s)
     if view.simulated and done < _PACE_FROM_S:

@@ -176,7 +176,10 @@ def late_ones(awaits: Mapping[str, float]) -> frozenset[str]:
 
 _BAR_WIDTH = 7
 _NOT_A_DISK = ("loop", "ram", "zram", "sr", "fd")
-_AWAITS = ("r_await", "w_await")
+_AWAITS = {"r_await": "r", "w_await": "w"}
+"""Columns of latencies, and of the rates that they are means of."""
+_LEAST_PER_S = 10.0
+"""Operations per second from which on a device's latency is compared with its siblings'."""
 FULL_PERCENT = 90.0
 """Utilisation from which on a device may be what limits."""
 HOT_C = 70.0
@@ -326,12 +329,18 @@ class DeviceRows(Rows):
         """Return the columns in which a member's latency is an outlier among its siblings."""
         place = self._places[name]
         members = self._members.get(place.parent, ())
-        if place.role != "member" or len(members) < _FEWEST_SIBLINGS:
+        measured = self._moment is not None and self._moment.view.cell is not None
+        if place.role != "member" or len(members) < _FEWEST_SIBLINGS or not measured:
             return frozenset()
         if place.parent not in self._late:
-            awaits = {column: {one: value for one in members if (value := self._figure(one, column))} for column in _AWAITS}
-            self._late[place.parent] = {column: late_ones(found) for column, found in awaits.items()}
+            self._late[place.parent] = {column: late_ones(self._awaits(members, column)) for column in _AWAITS}
         return frozenset(column for column, late in self._late[place.parent].items() if name in late)
+
+    def _awaits(self, members: Iterable[str], column: str) -> dict[str, float]:
+        """Return the latencies of the members that have done enough for a mean."""
+        known = {name: self._figure(name, column) for name in members
+                 if (self._figure(name, _AWAITS[column]) or 0) >= _LEAST_PER_S}  # fmt: skip
+        return {name: value for name, value in known.items() if value is not None}
 
     def _name(self, name: str) -> str:
         place, known = self._places[name], glyphs()
