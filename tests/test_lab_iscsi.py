@@ -22,6 +22,7 @@ LONG: dict[str, Any] = {
     "mirror-over-iscsi": {"md": {"level": "raid1", "on": {"iscsi": {"on": "@data"}}}},
     "iscsi-over-mirror": {"iscsi": {"on": {"md": {"level": "raid1", "on": "@data"}}}},
     "xfs": {"filesystem": {"type": "xfs", "on": {"iscsi": {"on": {"lvm": {"type": "striped", "on": "@data"}}}}}},
+    "volume": {"zpool": {"vdevs": [{"mirror": {"iscsi": {"on": "@data"}}}], "volume": {"size": "50%"}}},
 }
 LEFT = (
     "ls /sys/class/iscsi_session /sys/kernel/config/target/iscsi /sys/kernel/config/target/core/* 2>/dev/null"

@@ -277,6 +277,11 @@ def test_devices_that_cannot_have_partitions_are_taken_as_they_are() -> None:
     above_md = tuple(Part(f"md:rt{i}", f"/dev/md/rt{i}", 8 * GIB, 512, (f"a{i}",)) for i in range(2))
     create = LAYER.plan(spec_of({"mirror": "@d"}), {"vdevs[0].mirror": above_md}, Names("t"), Policy()).build[0]
     assert create.commands[-1][-1] == "/dev/md/rt1p1"
+    # zpool would partition these by itself, and wait for udev, which is kept away.
+    connected = tuple(Part(f"nvmeof:rt-{i}", f"/dev/disk/by-id/nvme-uuid.{i}", 8 * GIB, 512, (f"a{i}",)) for i in range(2))
+    create = LAYER.plan(spec_of({"mirror": "@d"}), {"vdevs[0].mirror": connected}, Names("t"), Policy()).build[0]
+    assert create.commands[-1][-1] == "/dev/disk/by-id/nvme-uuid.1-part1"
+    assert all(entry.disk_guid for entry in create.args.devices)
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ from raidtui.stack.zfs.spec import DEFAULT_ASHIFT, DEFAULT_FAILMODE, FREE_SPACE,
 
 _METADATA_BYTES: Final = 64 << 20
 """Upper limit of the bytes that a new pool writes to one device: labels, partition table, metadata."""
-PARTITIONED: Final = ("disk:", "md:")
-"""Devices that can have partitions; the pool takes others as they are."""
+PARTITIONED: Final = ("disk:", "md:", "nvmeof:", "iscsi:")
+"""Devices that can have partitions, and that zpool would partition by itself; the pool takes others as they are."""
 Values = Mapping[str, str | int]
 
 TOO_SMALL: Final = Refusal(
@@ -263,8 +263,8 @@ def refuse_impossible(spec: ZpoolSpec, devices: Devices) -> None:
     own, tuned = spec.measured_properties, spec.tuning.parameters if spec.tuning is not None else {}
     largest = number(tuned.get(LARGEST_BLOCK, ""))
     refuse_unknown(spec.properties, spec.inherited, own, volume=spec.dataset is None, largest=largest)
-    # zpool mixes devices of other sizes in one vdev only when forced (zpool_vdev.c, ZPOOL_FUZZ). Disks and arrays get
-    # partitions as large as the smallest; other devices are taken whole.
+    # zpool mixes devices of other sizes in one vdev only when forced (zpool_vdev.c, ZPOOL_FUZZ). Those that can have
+    # partitions get them as large as the smallest; other devices are taken whole.
     for group in devices.groups:
         of_group = [devices.parts[place] for place in group.devices]
         whole = [part.size_bytes for part in of_group if not part.ref.startswith(PARTITIONED)]
