@@ -7,8 +7,9 @@ from typing import Any
 _ENDS = ("step-done", "step-failed")
 _CALLS = {"zfs": "lzc_", "cryptsetup": "bd_crypto_"}
 """Calls of a library by the program that does the same, where a step has no `same_as`."""
-_DEVICES = ("/dev/", "/proc/self/fd/", "/run/raidtui/mnt/")
+_DESCRIPTOR = "/proc/self/fd/"
 """A plan names a device or the folder of its files; a workload gets the descriptor that raidtui opened."""
+_DEVICES = ("/dev/", _DESCRIPTOR, "/run/raidtui/mnt/")
 _ERASES = ("blkdiscard", "sgdisk", "wipefs")
 """Programs for what raidtui erases itself; the fact `erased` names where."""
 Found = tuple[dict[str, bool], list[str]]
@@ -66,7 +67,8 @@ def _was_done(command: list[str], end: dict[str, Any]) -> bool:
     Calls of libraries are among the commands (`lzc_destroy POOL/vol`); the fact `same_as` has commands that do the same.
     """
     executed, facts = end.get("commands", []), end.get("facts", {})
-    if _without_paths(command) in map(_without_paths, executed):
+    loads = [one for one in executed if any(_DESCRIPTOR in word for word in one)]
+    if command in executed or _without_paths(command) in map(_without_paths, loads):
         return True
     same = facts.get("same_as", [])
     alike = [same] if same and isinstance(same[0], str) else same

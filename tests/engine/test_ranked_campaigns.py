@@ -266,6 +266,7 @@ class Steps(Runner):
         self._exits, self._problems, self.cancel = set(), [], threading.Event()
         self.context, self.watchdog = SimpleNamespace(), SimpleNamespace(lost=())
         self.sampler = SimpleNamespace(watch_md=list)
+        self.journal = SimpleNamespace(is_full=lambda: False)
 
     def _emit(self, event: AnyEvent) -> None:
         self.events.append(event)

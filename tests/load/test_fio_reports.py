@@ -115,8 +115,8 @@ def test_live_samples_count_every_operation_by_its_latency(version: str) -> None
     for sample in live:
         for flow, name in ((sample.read, "read"), (sample.write, "write")):
             bins = sample.bins.get(name, {})
-            # fio counts an operation and its latency one after the other.
-            assert sum(bins.values()) == pytest.approx(flow.ios if flow else 0, abs=2)
+            # fio counts an operation and its latency one after the other, in each of its jobs.
+            assert sum(bins.values()) == pytest.approx(flow.ios if flow else 0, abs=2, rel=0.02)
             assert not flow or min(bins) <= (flow.latency.p50_us or 0) * 1000 <= 2 * max(bins)
     assert not any(sample.bins for sample in sampler.samples), "results have the tool's report"
 

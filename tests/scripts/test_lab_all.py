@@ -86,6 +86,9 @@ def test_whatever_is_wrong_shows_in_its_column(column: str, result: Any, command
         (["sgdisk", "--zap-all", "/dev/a"], ["bd_part"], {"erased": ["disk:a"]}, True),
         (["sgdisk", "--zap-all", "/dev/a"], ["bd_part"], {"erased": []}, False),
         (["mdadm", "--stop", "/dev/md/x"], ["mdadm", "--stop", "/dev/md/y"], {"erased": ["disk:a"]}, False),
+        (["fio", "--rw=read", "--filename=/dev/md/x"], ["fio", "--rw=read", "--filename=/proc/self/fd/100"], {}, True),
+        (["fio", "--rw=read", "--filename=/dev/md/x"], ["fio", "--rw=write", "--filename=/proc/self/fd/100"], {}, False),
+        (["dd", "of=/run/raidtui/mnt/rta/dd.out"], ["dd", "of=/proc/self/fd/100/dd.out"], {}, True),
     ],
 )  # fmt: skip
 def test_what_a_library_did_is_what_was_promised(promised: Any, executed: Any, facts: Any, kept: bool) -> None:

@@ -44,7 +44,7 @@ def test_names_are_those_of_the_place():
     assert "recordsize=" in words(OF_DATASET, "")
     assert "compression=" not in words(OF_DATASET, "compression=lz4 comp")
     assert words(OF_DATASET, "compression=lz4 rec")[0] == "recordsize="
-    assert words(OF_POOL, "feat") == ["feature@"]
+    assert words(OF_POOL, "feat")[0] == "feature@"
     assert "mountpoint=" not in words(OF_DATASET, "")
 
 
