@@ -11,7 +11,8 @@ import pytest
 from raidtui.base.paths import ENTRY
 from raidtui.engine.host_views import see_hosts
 from raidtui.model.convert import encode
-from raidtui.model.host_view import LOOKING, STORAGE, HostView
+from raidtui.model.host import STORAGE
+from raidtui.model.host_view import LOOKING, HostView
 from raidtui.model.hosts import PEER_PROTOCOL, PeerHello
 
 THIS = HostView(ref=STORAGE, host="stor1", kernel="6.12")

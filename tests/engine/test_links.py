@@ -24,6 +24,7 @@ from raidtui.load.iperf3 import client_argv, received_bytes_per_s, server_argv
 from raidtui.model.hosts import Order
 from raidtui.model.links import LinkRate, Links, LinkTest
 from raidtui.model.plan import Host, Options, Plan
+from raidtui.stack.listeners import tcp_listens
 
 DATA = Path(__file__).parent.parent / "data/links"
 HOST = Host("clients-1", "root@c1", "c1", "machine", "boot", "6.12", "127.0.0.1", "127.0.0.1")
@@ -83,8 +84,8 @@ def test_a_server_serves_one_test_on_one_address_and_ends_by_itself() -> None:
 def test_a_listening_port_is_seen_without_a_connection() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert links._listens(port)
-    assert not links._listens(port)
+        assert tcp_listens(port)
+    assert not tcp_listens(port)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a peer needs root")

@@ -7,7 +7,8 @@ import pytest
 from pictures import same_picture
 from pilot import LARGE, SMALL, drive, until
 
-from raidtui.tui.run.hosts_pane import BLOCK_LINES, STORAGE, HostsPane, host_lines
+from raidtui.model.host import STORAGE
+from raidtui.tui.run.hosts_pane import BLOCK_LINES, HostsPane, host_lines
 from raidtui.tui.run.shown_run import Story
 
 

@@ -1,4 +1,4 @@
-"""What may limit or mislead has a sign on the screen Run, not a colour alone."""
+"""The screen Run marks devices and cores that are busy, disks that are hot, and members that are slow with `!`."""
 
 from __future__ import annotations
 

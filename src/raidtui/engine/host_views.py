@@ -11,11 +11,13 @@ from typing import Final
 import msgspec
 
 from raidtui import inventory
+from raidtui.engine.machine import memory_bytes
 from raidtui.engine.run import runs, space
 from raidtui.engine.run.peers import HOST_LOST, HOST_NO_FIO, Peer, ssh_argv
 from raidtui.inventory.interfaces import interfaces, rdma_ports
 from raidtui.model.disk import Disk
-from raidtui.model.host_view import LOOKING, STORAGE, HostList, HostView, OwnView
+from raidtui.model.host import STORAGE
+from raidtui.model.host_view import LOOKING, HostList, HostView, OwnView
 from raidtui.model.hosts import Order
 from raidtui.model.problem import Exit, Problem, ProblemError, bug, fail
 
@@ -29,9 +31,8 @@ Told = Callable[[HostView], None]
 
 def own_view(disks: Sequence[Disk] | None = None) -> OwnView:
     """Return this host as it is now. `disks`: as already known; None looks at all of them."""
-    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     found = tuple(inventory.scan(held=runs.held_disks()) if disks is None else disks)
-    return OwnView(os.cpu_count() or 0, memory_bytes, interfaces(), rdma_ports(), found)
+    return OwnView(os.cpu_count() or 0, memory_bytes(), interfaces(), rdma_ports(), found)
 
 
 def storage_view(host: str, disks: Sequence[Disk]) -> HostView:

@@ -30,7 +30,7 @@ def describe() -> Machine:
         distribution=_distribution(),
         cpu_model=_cpu_model(),
         cpus=os.cpu_count() or 0,
-        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        memory_bytes=memory_bytes(),
         numa_nodes=len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or 1,
         governor=read_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         mitigations=_mitigations(),
@@ -39,6 +39,11 @@ def describe() -> Machine:
         networks=interfaces(),
         rdma=rdma_ports(),
     )
+
+
+def memory_bytes() -> int:
+    """Return the physical memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def tool_versions() -> dict[str, str]:

@@ -200,7 +200,7 @@ class _Part:
         """Carry out an order. Raises ProblemError."""
         if order.do == "health":
             wrong = [text for action in self._made for text in action.health(self._context)]
-            return Outcome("done", {"wrong": [self._full().message, *wrong] if self._journal.ran_out_of_space else wrong})
+            return Outcome("done", {"wrong": [self._full().message, *wrong] if self._journal.is_full() else wrong})
         if order.do == "unlisten":
             self._loading.close()
             return Outcome("done")
@@ -213,7 +213,7 @@ class _Part:
             return Outcome("done", {"cores": msgspec.to_builtins(self._cores.stop())})
         if (step := self._steps.get(order.step)) is None:
             raise fail(PEER_ORDER, f"there is no step {order.step[:20]!r} here", exit=Exit.BUG)
-        if self._journal.ran_out_of_space and step.phase != "teardown":
+        if self._journal.is_full() and step.phase != "teardown":
             raise ProblemError(self._full())
         if order.key:
             self._context.keys[step.args["key"]] = order.key

@@ -11,8 +11,6 @@ from raidtui.model.disk import Disk
 from raidtui.model.network import Interface, LinkEnd, RdmaPort
 from raidtui.model.problem import Problem
 
-STORAGE: Final = "storage"
-"""`HostView.ref` of the storage server."""
 LOOKING: Final = "it looks at its disks"
 """`HostView.waits_for` of a host that has answered."""
 _Addresses = Annotated[tuple[str, ...], Meta(max_length=64)]
@@ -40,7 +38,7 @@ class HostView(OwnView, frozen=True, omit_defaults=True, kw_only=True):
     """One host of a scenario."""
 
     ref: str
-    """`storage`, or group and number: `clients-1`."""
+    """`storage` (`model.host.STORAGE`), or group and number: `clients-1`."""
     address: str = ""
     """The ssh destination by which the storage server reaches it; empty for the storage server."""
     host: str = ""

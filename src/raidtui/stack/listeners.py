@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from raidtui.base.files import read_text
 from raidtui.base.text import clean
 from raidtui.model.problem import Exit, Problem
+from raidtui.stack.configfs import CONFIGFS, word
 from raidtui.stack.links import ADDRESS_TAKEN, with_port
 
 _LISTENS: Final = "0A"
@@ -25,8 +26,8 @@ _LISTENS: Final = "0A"
 class Tree(NamedTuple):
     """Where the kernel shows listeners."""
 
-    nvmet: Path = Path("/sys/kernel/config/nvmet")
-    lio: Path = Path("/sys/kernel/config/target")
+    nvmet: Path = CONFIGFS / "nvmet"
+    lio: Path = CONFIGFS / "target"
     proc: Path = Path("/proc")
 
 
@@ -67,7 +68,7 @@ def _listeners(tree: Tree, port: str) -> Iterator[Listener]:
 
 def _nvme_targets(nvmet: Path, port: str) -> Iterator[Listener]:
     for folder in sorted(nvmet.glob("ports/*")):
-        address, service, kind = (_word(folder / f"addr_{name}") for name in ("traddr", "trsvcid", "trtype"))
+        address, service, kind = (word(folder / f"addr_{name}") or "" for name in ("traddr", "trsvcid", "trtype"))
         names = sorted(path.name for path in (folder / "subsystems").glob("*"))
         # A port listens as long as it offers a subsystem.
         if names and service == port and kind in ("tcp", "rdma"):
@@ -82,19 +83,29 @@ def _portals(iscsi: Path, port: str) -> Iterator[Listener]:
         if own == port:
             name = clean(folder.parents[2].name, 200)
             who = f"the iSCSI target {name}"
-            yield Listener(who, address.strip("[]"), port, _word(folder / "iser") == "1", True,
+            yield Listener(who, address.strip("[]"), port, word(folder / "iser") == "1", True,
                            f"targetcli ls /iscsi/{name} shows it; remove it if nobody needs it.")  # fmt: skip
 
 
 def _sockets(proc: Path, port: str) -> Iterator[Listener]:
-    wanted = f"{int(port):04X}"
+    for address, inode in _listening(proc, int(port)):
+        found = _owner(proc, inode)
+        remedy = f"End {found} if nobody needs it." if found else ""
+        yield Listener(found or "a socket of the kernel", _address(address), port, False, True, remedy)
+
+
+def tcp_listens(port: int) -> bool:
+    """Return True if something listens on this TCP port, on any address. Nothing connects to it."""
+    return any(_listening(HERE.proc, port))
+
+
+def _listening(proc: Path, port: int) -> Iterator[tuple[str, str]]:
+    """Yield address, as proc_net(5) has it, and inode of each TCP socket that listens on a port."""
+    wanted = f"{port:04X}"
     for table in ("tcp", "tcp6"):
         for row in (line.split() for line in (read_text(proc / "net" / table) or "").splitlines()[1:]):
             if len(row) > 9 and row[3] == _LISTENS and (address := row[1].partition(":"))[2] == wanted:
-                found = _owner(proc, row[9])
-                remedy = f"End {found} if nobody needs it." if found else ""
-                who = found or "a socket of the kernel"
-                yield Listener(who, _address(address[0]), port, False, True, remedy)
+                yield address[0], row[9]
 
 
 def _owner(proc: Path, inode: str) -> str:
@@ -127,7 +138,3 @@ def _same(listens: str, address: str) -> bool:
         return listens == address
     # `::` takes IPv4 too, unless its socket says otherwise, which nothing shows.
     return one == other or (one.is_unspecified and (one.version == 6 or other.version == 4))
-
-
-def _word(path: Path) -> str:
-    return (read_text(path) or "").strip()

@@ -23,7 +23,6 @@ from raidtui.stack.disk import DiskSpec
 from raidtui.stack.layer import Part
 
 _KIND: Final = "disk"
-MIB: Final = 1 << 20
 Way = Literal["each", "together"]
 _WORDS: Final[Mapping[Way, str]] = {"each": "each", "together": "all"}
 
@@ -55,14 +54,12 @@ def ceilings(
     for name in layouts:
         node = scenario.layouts[name]
         roles = tuple(sorted(data_roles(node, scenario.roles)))
-        if node.kind == _KIND or not roles:
-            continue
-        met = wanted.setdefault(roles, [])
-        met += [load for load in workloads if scenario.policy.meets(name, load) and load not in met]
+        if node.kind != _KIND and roles:
+            wanted.setdefault(roles, []).append(name)
     found, warnings = list(_exports(scenario, layouts, workloads, parts)), dict[str, None]()
-    for roles, met in wanted.items():
+    for roles, under in wanted.items():
         able = []
-        for load in (one for one in workloads if one in met):
+        for load in _met(scenario, under, workloads):
             if why := _unable(scenario.workloads[load], [part for role in roles for part in parts[role]]):
                 warnings[f"No ceiling is measured for {load}: {why}."] = None
             else:
@@ -87,21 +84,25 @@ def _exports(
         size = sum(part.size_bytes for role in data_roles(node, scenario.roles) for part in parts[role])
         export = _over_nothing(node, devices_of(node, scenario.roles), size)
         alike = json.dumps([node.kind, {**export.given, "on": len(export.inputs["on"])}], sort_keys=True)
-        _, met = wanted.setdefault(alike, (export, []))
-        met += [load for load in workloads if scenario.policy.meets(name, load) and load not in met]
+        wanted.setdefault(alike, (export, []))[1].append(name)
     names: Counter[str] = Counter()
-    for export, met in wanted.values():
+    for export, under in wanted.values():
         protocol = f"@{export.kind}-{export.spec.transport}"
         names[protocol] += 1
         name = protocol if names[protocol] == 1 else f"{protocol}-{names[protocol]}"
         node = export._replace(place=f"$.layouts.{name}.{export.kind}")
-        yield Bare(name, node, {export.kind: export.given}, tuple(load for load in workloads if load in met))
+        yield Bare(name, node, {export.kind: export.given}, _met(scenario, under, workloads))
+
+
+def _met(scenario: Scenario, layouts: Sequence[str], workloads: Sequence[str]) -> tuple[str, ...]:
+    """Return the workloads that one of these layouts is measured with, in order."""
+    return tuple(load for load in workloads if any(scenario.policy.meets(name, load) for name in layouts))
 
 
 def _over_nothing(node: Node, devices: int, size_bytes: int) -> Node:
     """Return the export with this many devices below that keep nothing."""
     kind = null.LAYER.kind
-    raw = {kind: {"size": f"{max(1, size_bytes // MIB)}MiB"}}
+    raw = {kind: {"size": f"{max(1, size_bytes // null.MIB)}MiB"}}
     on = raw if devices == 1 else [raw] * devices
     given = {**node.given, "on": on}
     below = Node(kind, decode(null.NullSpec, raw[kind]), {}, f"{node.place}.on.{kind}", raw[kind])

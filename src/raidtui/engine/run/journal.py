@@ -6,7 +6,6 @@ once but not waited for.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import threading
@@ -20,6 +19,7 @@ from typing import Final
 import msgspec
 
 from raidtui.base.files import sync_folder
+from raidtui.engine.run.space import FULL
 from raidtui.model.convert import encode
 from raidtui.model.event import LIVE, AnyEvent, Record
 from raidtui.model.problem import Exit, Problem, Refusal
@@ -118,7 +118,7 @@ class Journal:
         try:
             self._write_all(line)
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT) or self.ran_out_of_space:
+            if error.errno not in FULL or self.ran_out_of_space:
                 raise
             self.ran_out_of_space = True
             self._reserve.unlink(missing_ok=True)

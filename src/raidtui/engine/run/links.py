@@ -11,7 +11,7 @@ import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Final, get_args
@@ -26,6 +26,7 @@ from raidtui.model.links import LinkRate, Links, LinkTest, Way
 from raidtui.model.plan import Argv, Host
 from raidtui.model.problem import ProblemError
 from raidtui.stack.action import Outcome
+from raidtui.stack.listeners import tcp_listens
 
 if TYPE_CHECKING:
     from raidtui.engine.run.peers import Peer
@@ -161,7 +162,7 @@ def _serving(test: LinkTest, device: str) -> Iterator[LinkTest]:
         port: int = free.getsockname()[1]
     test = msgspec.structs.replace(test, port=port)
     argv = perftest.server_argv(tool, test, device) if test.rdma else iperf3.server_argv(tool, test.address, port)
-    listens = _accepts_rdma if test.rdma else _listens
+    listens = _accepts_rdma if test.rdma else tcp_listens
     child = proc.spawn(argv, stdout=proc.DEVNULL, stderr=proc.DEVNULL, new_session=True)
     try:
         until = time.monotonic() + _LISTEN_S
@@ -192,14 +193,3 @@ def _accepts_rdma(port: int) -> bool:
         raise _Failed("rdma (iproute2) is not installed on the storage server")
     shown = proc.run([tool, "-j", "resource", "show", "cm_id"], check=False).text
     return f':{port}"' in shown
-
-
-def _listens(port: int) -> bool:
-    """Return True if a process listens on this port: state 0A of proc_net(5). A connection would be taken for the test."""
-    wanted = f":{port:04X}"
-    for table in ("tcp", "tcp6"):
-        with suppress(OSError):
-            rows = (line.split() for line in Path("/proc/net", table).read_text().splitlines()[1:])
-            if any(row[1].endswith(wanted) and row[3] == "0A" for row in rows):
-                return True
-    return False

@@ -11,6 +11,7 @@ from raidtui.base.files import read_text
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.stack.auth import chap_secret, take_key
+from raidtui.stack.configfs import CONFIGFS
 from raidtui.stack.context import Context
 from raidtui.stack.exports import Initiator, Kind, Target, load_modules
 from raidtui.stack.iscsi import session
@@ -20,7 +21,7 @@ from raidtui.stack.links import require_rdma
 from raidtui.stack.listeners import taken
 from raidtui.stack.teardown import lend
 
-LIO: Final = Path("/sys/kernel/config/target")
+LIO: Final = CONFIGFS / "target"
 
 
 def in_the_way(export: IscsiExport) -> Iterator[Problem]:

@@ -34,7 +34,7 @@ from raidtui.stack.teardown import until_gone
 NULLB: Final = CONFIGFS / "nullb"
 _MODULE: Final = "null_blk nr_devices=0"
 """Without devices of its own: by default the module makes one."""
-_MIB: Final = 1 << 20
+MIB: Final = 1 << 20
 _SECTORS: Final = (512, 4096)
 _DEPTH: Final = 1024
 """Commands of each queue: more than an export sends at once."""
@@ -84,7 +84,7 @@ def inputs(spec: NullSpec) -> Mapping[str, Operand]:
 
 def check(spec: NullSpec, counts: Counts, place: str) -> list[Problem]:
     problems = []
-    if spec.size.bytes < _MIB or spec.size.bytes % _MIB:
+    if spec.size.bytes < MIB or spec.size.bytes % MIB:
         text = f"{spec.size.text} is no whole number of MiB"
         problems.append(SIZE.problem(text, place=f"{place}.size", remedy=SIZE.way_out))
     if _sector(spec) not in _SECTORS:
@@ -141,7 +141,7 @@ def _changes(device: NullDevice, queues: str = "$(nproc)") -> Iterator[Change]:
 def _asked(device: NullDevice) -> dict[str, str]:
     """Return the values of the device's files."""
     return {
-        "size": str(device.size_bytes // _MIB),
+        "size": str(device.size_bytes // MIB),
         "blocksize": str(device.sector_bytes),
         "memory_backed": "0",
         "hw_queue_depth": str(_DEPTH),

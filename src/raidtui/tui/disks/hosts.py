@@ -15,7 +15,8 @@ from textual.widgets import Static
 
 from raidtui.base.text import clean, clean_lines
 from raidtui.front.hosts import network_lines, system_words
-from raidtui.model.host_view import STORAGE, HostList, HostsRequest, HostView
+from raidtui.model.host import STORAGE
+from raidtui.model.host_view import HostList, HostsRequest, HostView
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.tui.disks.entries import hanging
 from raidtui.tui.draft import host_groups

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from raidtui.base.text import clean, plural
 from raidtui.front.phrases import host_rates
+from raidtui.model.host import STORAGE
 from raidtui.model.hosts import HostLoad
 from raidtui.model.plan import Host
 from raidtui.results.rates import iops_text, mb_s_text
@@ -20,8 +21,6 @@ _BAR_WIDTH = 10
 _ROOM_FOR_NAMES = 50
 """Cells from which on interfaces are named, and bars drawn."""
 _FULL_PERCENT = 90.0
-STORAGE = "storage"
-"""Name of the storage server's block."""
 
 
 class HostsPane(Lines):
