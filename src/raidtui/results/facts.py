@@ -28,9 +28,9 @@ _OF_THE_RUN = frozenset((
 """Options of fio that concern files and reports, not the workload."""
 
 EXPORTS = frozenset({"nvmeof", "iscsi"})
+"""Layers behind which a network is."""
 _NOTHING = "null"
 """Layer that keeps nothing of what is written to it."""
-"""Layers behind which a network is."""
 _POLICY = {"prefill": True, "order": "interleaved", "cooldown": "0s", "caches": "warm", "reset": "none"}
 """Options of the policy that influence numbers, with their defaults."""
 
@@ -141,36 +141,36 @@ def is_nothing(layout: object) -> bool:
     """Return True if a layout, as a scenario has it, keeps nothing: a null device, or an export of such devices."""
     if isinstance(layout, list):
         return bool(layout) and all(map(is_nothing, layout))
-    if not isinstance(layout, Mapping) or len(layout) != 1:
-        return False
-    ((kind, options),) = layout.items()
-    return kind == _NOTHING or (kind in EXPORTS and isinstance(options, Mapping) and is_nothing(options.get("on")))
+    if (export := _export_of(layout)) is not None:
+        return is_nothing(export[1].get("on"))
+    return isinstance(layout, Mapping) and list(layout) == [_NOTHING]
 
 
 def bare_exports(layouts: Mapping[str, object]) -> dict[str, str]:
-    """Return the layout with the same export over a device that keeps nothing, by the exported layout."""
+    """Return the first layout with the same export over a device that keeps nothing, by the exported layout.
+
+    Options are compared, not the number of exported devices.
+    """
     exports = {name: found for name, layout in layouts.items() if (found := _export_of(layout)) is not None}
-    nothing = {name for name in exports if is_nothing(layouts[name])}
-    others = [name for name in exports if name not in nothing]
-    return {name: bare for name in others for bare in nothing if exports[bare] == exports[name]}
-
-
-def _export_of(layout: object) -> tuple[str, dict[str, object]] | None:
-    """Return kind and options of the export on top of a layout, without what it stands on."""
-    if isinstance(layout, Mapping) and len(layout) == 1:
-        ((kind, options),) = layout.items()
-        if kind in EXPORTS and isinstance(options, Mapping):
-            return str(kind), {str(name): value for name, value in options.items() if name != "on"}
-    return None
+    own = {name: (kind, {option: value for option, value in options.items() if option != "on"})
+           for name, (kind, options) in exports.items()}  # fmt: skip
+    nothing = [name for name in exports if is_nothing(layouts[name])]
+    same = {name: [bare for bare in nothing if own[bare] == own[name]] for name in exports if name not in nothing}
+    return {name: bare[0] for name, bare in same.items() if bare}
 
 
 def local_layouts(layouts: object) -> dict[str, str]:
     """Return the layouts that are the same but for the export, by the exported one; `layouts`: as a scenario has them."""
     if not isinstance(layouts, Mapping):
         return {}
-    inner: dict[str, object] = {}
-    for name, layout in layouts.items():
-        for kind in EXPORTS if isinstance(layout, Mapping) else ():
-            if isinstance(options := layout.get(kind), Mapping):
-                inner[name] = options.get("on")
+    inner = {name: export[1].get("on") for name, layout in layouts.items() if (export := _export_of(layout)) is not None}
     return {name: other for name, below in inner.items() for other, given in layouts.items() if given == below}
+
+
+def _export_of(layout: object) -> tuple[str, Mapping[str, object]] | None:
+    """Return kind and options of the export on top of a layout; None if there is none."""
+    if isinstance(layout, Mapping) and len(layout) == 1:
+        ((kind, options),) = layout.items()
+        if kind in EXPORTS and isinstance(options, Mapping):
+            return str(kind), options
+    return None
