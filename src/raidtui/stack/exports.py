@@ -121,15 +121,19 @@ def load_modules(modules: Iterable[str]) -> list[Argv]:
     return commands
 
 
-def await_unused(nodes: Callable[[], Iterable[str | None]], place: str) -> None:
+def await_unused(
+    nodes: Callable[[], Iterable[str | None]], place: str, waits: str = "the connection cannot be ended"
+) -> None:
     """Wait until nothing uses these block devices: udev may look at one. Raises ProblemError (`export-busy`).
+
+    `waits`: what cannot be done meanwhile, for the message.
 
     The kernel would remove one that is in use.
     """
     until = time.monotonic() + BUSY_PATIENCE_S
     while users := [user for node in nodes() if node is not None for user in users_of(node)]:
         if time.monotonic() > until:
-            raise fail(BUSY, f"the connection cannot be ended: {'; '.join(users)}", place=place,
+            raise fail(BUSY, f"{waits}: {'; '.join(users)}", place=place,
                        remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
         time.sleep(0.3)
 

@@ -197,7 +197,7 @@ def _remove(context: Context, device: NullDevice) -> Outcome:
     def attempt() -> str:
         if not device.folder.is_dir():
             return ""
-        await_unused(lambda: [node_of(device)], device.name)
+        await_unused(lambda: [node_of(device)], device.name, "the null device cannot be removed")
         try:
             device.folder.rmdir()
         except OSError as error:
