@@ -12,6 +12,7 @@ from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import mounts
 from raidtui.stack.action import Outcome
+from raidtui.stack.calls import bounded
 from raidtui.stack.context import Context
 
 PATIENCE_S: Final = 20.0
@@ -46,18 +47,24 @@ def health(context: Context, ref: str, differences: Callable[[Mount], list[str]]
     point = ""
     try:
         point = context.path(ref)
-        root = mounts.open_root(point)
-        try:
-            mounted = mounts.insist(root, point)
-            with os.scandir(root) as entries:
-                next(entries, None)
-        finally:
-            os.close(root)
+        mounted = bounded(lambda: _read_root(point), f"reading {point}")
     except ProblemError as error:
         return [error.problems[0].message]
     except OSError as error:
         return [f"{point} cannot be read: {error.strerror}"]
     return [*differences(mounted), *([f"{point} became read-only"] if "ro" in mounted.options else [])]
+
+
+def _read_root(point: str) -> Mount:
+    """Return the mount after its root was read. Raises ProblemError or OSError; a filesystem that lost a disk may hang."""
+    root = mounts.open_root(point)
+    try:
+        mounted = mounts.insist(root, point)
+        with os.scandir(root) as entries:
+            next(entries, None)
+    finally:
+        os.close(root)
+    return mounted
 
 
 def unmount(

@@ -122,7 +122,8 @@ def insist(fd: int, point: str) -> Mount:
 def open_root(point: str) -> int:
     """Open the root of the mount on `point`, which cannot be unmounted while open. Raises ProblemError (`mount`)."""
     try:
-        fd = os.open(point, FOLDER_FLAGS)
+        # Reading it must write nothing: a time of access would wait for ever on a pool that lost a disk.
+        fd = os.open(point, FOLDER_FLAGS | os.O_NOATIME)
     except OSError as error:
         raise fail(MOUNT, f"{point} cannot be opened: {error.strerror}", place=point, exit=Exit.INVALID) from error
     try:
