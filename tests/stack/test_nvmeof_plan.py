@@ -87,6 +87,14 @@ def test_loop_has_no_socket_and_no_capsules() -> None:
     assert "--trsvcid" not in plan(transport="loop").build[0].commands[-1]
 
 
+def test_the_target_of_spdk_is_refused_by_name_and_the_kernels_is_the_default() -> None:
+    assert spec_of().target == "kernel"
+    assert (codes(), codes(target="kernel")) == ([], [])
+    (problem,) = LAYER.check(spec_of(target="spdk"), {"on": 1}, "$.layouts.a.nvmeof")
+    assert (problem.code, problem.place) == ("nvmeof-spdk", "$.layouts.a.nvmeof.target")
+    assert '"target": "kernel"' in problem.remedy
+
+
 def test_rdma_to_this_server_itself_uses_the_given_address_and_its_own_modules() -> None:
     planned = plan(transport="rdma", address="10.0.0.1")
     export, commands = export_of(planned), planned.build[0].commands

@@ -73,6 +73,13 @@ QUEUE_SIZE: Final = Refusal(
     "Over RDMA the kernel's target offers queues of at most 128 commands.",
     'Write "queue_size": 128 or less.',
 )
+SPDK: Final = Refusal(
+    "nvmeof-spdk",
+    "Exports by SPDK are not supported",
+    "raidtui exports with the kernel's NVMe target (nvmet) alone. SPDK's target (spdk_tgt) is a process of its own, "
+    "configured by JSON-RPC; raidtui does not do that, whether one runs or not.",
+    'Leave "target" out, or write "target": "kernel".',
+)
 
 
 def inputs(spec: NvmeofSpec) -> Mapping[str, Operand]:
@@ -83,6 +90,9 @@ def check(spec: NvmeofSpec, counts: Counts, place: str) -> list[Problem]:
     problems = []
     if counts.get("on", 0) < 1:
         problems.append(NONE.problem("there is no device to export", place=f"{place}.on", remedy=NONE.way_out))
+    if spec.target == "spdk":
+        text = "raidtui does not configure SPDK's target; it exports with the kernel's alone"
+        problems.append(SPDK.problem(text, place=f"{place}.target", remedy=SPDK.way_out))
     if spec.to and spec.transport == "loop":
         text = "the transport loop does not reach other hosts"
         problems.append(LOOP_TO.problem(text, place=f"{place}.transport", remedy=LOOP_TO.way_out))

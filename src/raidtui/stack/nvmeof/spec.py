@@ -39,6 +39,8 @@ class NvmeofSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     address: Annotated[str, Meta(max_length=64, examples=["10.0.0.1", "fd00::1"])] | None = None
     """Address of the storage server to connect to itself by, without `to`. Default: its loopback address; rdma has none,
     and needs an address of an RDMA device."""
+    target: Literal["kernel", "spdk"] = "kernel"
+    """Software that exports. kernel: nvmet; spdk is refused, since raidtui does not configure SPDK's target."""
     auth: Literal["dh-hmac-chap"] | None = None
     """dh-hmac-chap: the host proves that it has a random key, which is in memory only. Default: its name is enough."""
     queues: Annotated[int, Meta(ge=1, le=127)] | None = None

@@ -32,7 +32,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType({
     "bcache": {_MORE: ("block", "data_offset", "replacement", "sequential_cutoff", "congestion", "writeback_delay",
                        "discard")},
     "luks": {_MORE: ("sector_size", "no_read_workqueue", "no_write_workqueue", "discards")},
-    "nvmeof": {_MORE: ("queues", "queue_size", "in_capsule_data")},
+    "nvmeof": {_MORE: ("target", "queues", "queue_size", "in_capsule_data")},
     "iscsi": {_MORE: ("queue_depth", "session_commands", "immediate_data")},
     "fio": {
         "region and files": ("size", "offset", "offset_increment", "nrfiles", "filesize", "overwrite"),
