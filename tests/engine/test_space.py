@@ -3,6 +3,7 @@ taken down. The filesystem is a small tmpfs in a mount namespace of its own."""
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from raidtui.client.places import place
 from raidtui.engine.run import space
 from raidtui.engine.run.journal import JOURNAL_NAME, Journal
 from raidtui.engine.run.peers import Peer, look_at
+from raidtui.load.fio import clients
 from raidtui.model.event import Noted, RunFinished, StepDone
 from raidtui.model.hosts import Order
 from raidtui.model.plan import Options, Plan, Step
@@ -153,6 +155,20 @@ def test_a_run_whose_filesystem_runs_full_ends_with_that_sentence_and_is_taken_d
     assert {step.id for step in plan.steps if step.phase == "teardown" and step.block in begun} <= done
     assert {step.block for step in plan.steps if step.block} - begun, "no other layout is begun"
     assert [(one.run, one.state) for one in listed] == [(run, "finished")]
+
+
+def test_job_files_that_find_no_space_are_no_bug(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(clients, "write_atomic", full)
+    with pytest.raises(ProblemError) as caught, space.told(space.THIS, tmp_path):
+        clients.write_files(tmp_path, {"clients-1.fio": "[global]"})
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.exit) == ("no-space", 5)
+    assert problem.message == f"the filesystem of {tmp_path} on the storage server ran full: the run ended there"
+    with pytest.raises(OSError, match="Input/output"), space.told(space.THIS, tmp_path):
+        raise OSError(errno.EIO, "Input/output error")
 
 
 def test_an_event_that_is_lost_is_remembered(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from raidtui.engine import validity
+from raidtui.engine.run import space
 from raidtui.engine.run.journal import wall_clock
 from raidtui.engine.run.passes import Passes
 from raidtui.engine.run.target import TARGET
@@ -81,10 +82,10 @@ class Scene(NamedTuple):
 
 
 def prefill(args: Prefill, cell: str, scene: Scene) -> Measured:
-    """Write the region that will be read. Raises ProblemError (`prefill`) when it could not be written."""
+    """Write the region that will be read. Raises ProblemError (`prefill`, `no-space`) when it could not be written."""
     engine = engines()[args.engine]
     spec = decode(engine.spec, args.spec, cell)
-    with scene.target(args) as target:
+    with scene.target(args) as target, space.told(space.THIS, scene.context.folder):
         live = functools.partial(scene.live, 0)
         measured = engine.prefill(spec, target, folder=scene.context.folder / "work", live=live, stop=scene.stop)
     if measured.problems and not scene.stop.is_set():
@@ -230,7 +231,8 @@ def _run(
             scene.context.report(passes.words(), None)
         live = functools.partial(scene.live, passes.number if repeated else 0)
         at_s, folder = time.monotonic() - began_s, scene.context.folder / "work"
-        passes.add(engine.run(spec, target, folder=folder, live=live, stop=scene.stop), at_s)
+        with space.told(space.THIS, scene.context.folder):
+            passes.add(engine.run(spec, target, folder=folder, live=live, stop=scene.stop), at_s)
         if scene.stop.is_set():
             return
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from raidtui.base.paths import state_folder
-from raidtui.model.problem import Exit, Problem, Refusal
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
 from raidtui.model.units import size_text
 
 NO_SPACE: Final = Refusal(
@@ -59,3 +61,14 @@ def ran_full(host: str, folder: Path) -> Problem:
     """Return why a run ends on a host whose journal found no space any more."""
     text = f"the filesystem of {folder} on {host} ran full: the run ended there"
     return NO_SPACE.problem(text, place=str(folder), exit=Exit.INVALID, remedy=NO_SPACE.way_out)
+
+
+@contextmanager
+def told(host: str, folder: Path) -> Iterator[None]:
+    """Raise ProblemError (`no-space`) for an OSError that says that the filesystem of a run's folder is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise ProblemError(ran_full(host, folder)) from error
