@@ -7,6 +7,8 @@ import pytest
 
 from raidtui.cli.main import main
 from raidtui.model.convert import encode
+from raidtui.model.measure import Direction, Latency, Summary
+from raidtui.model.result import Cell
 
 
 @pytest.fixture
@@ -15,6 +17,15 @@ def files(tmp_path):
     one.write_bytes(encode(made.result()))
     two.write_bytes(encode(made.result(made.cell("raid1", "sync-4k", 3000.0))))
     return str(one), str(two)
+
+
+def timed(layout, bins):
+    """Return a valid cell whose writes took so many ns each."""
+    ordered = sorted(ns for ns, count in bins.items() for _ in range(count))
+    p99 = ordered[int(0.99 * (len(ordered) - 1))] / 1000
+    write = Direction(1000, 4096000, 100.0, 409600.0, 10.0, Latency(1.0, 1.0, p99, None, ordered[-1] / 1000))
+    report = {"jobs": [{"write": {"clat_ns": {"bins": {str(ns): count for ns, count in bins.items()}}}}]}
+    return Cell(f"{layout}/w#1", layout, "w", 1, True, (), summary=Summary(write=write), report=report)
 
 
 def test_a_table_of_two_results(engine, files):
@@ -38,6 +49,30 @@ def test_too_few_rounds_for_a_condition_are_said(engine, files, tmp_path):
     said = engine.run("compare", files[0], str(new), "--fail-if", "worse > 5 %")
     assert "can never fail --fail-if: too few rounds; four of each are enough" in said.err
     assert "raid1 under sync-4k is worse" not in said.err
+
+
+@pytest.mark.parametrize("how", ["table", "md", "csv", "html", "svg", "json"])
+def test_another_metric_is_compared_in_every_format(engine, tmp_path, how):
+    file = tmp_path / "one.json"
+    cells = [timed("raid1", {1000: 99, 50_000: 9}), timed("raid5", {1000: 99, 200_000: 9})]
+    file.write_bytes(encode(made.result(*cells)))
+    said = engine.run("compare", str(file), "--metric", "p99", "--format", how)
+    assert (said.code, said.err) == (0, "")
+    assert engine.run("compare", str(file), "--metric", "p99", "-o", str(tmp_path / f"{how}.xlsx")).code == 0
+    if how == "table":
+        assert "less is better" in said.out
+        assert "50" in said.out
+    if how == "json":
+        document = json.loads(said.out)
+        assert document["units"] == ["p99"]
+        assert [round(row["entries"][0]["typical"]) for row in document["rows"]] == [50, 200]
+
+
+def test_a_metric_that_no_cell_has_is_refused_with_those_that_are_known(engine, files):
+    refused = engine.run("compare", files[0], "--metric", "cores")
+    assert refused.code == 2
+    assert "no-metric" in refused.err
+    assert "Known here: rate" in refused.err
 
 
 def test_each_format_goes_to_stdout(engine, files):

@@ -15,7 +15,7 @@ from raidtui.base.files import is_there
 from raidtui.base.text import clean, named, plural
 from raidtui.cli.about import add_about_arguments, change_result, changes_result, search
 from raidtui.cli.report import show_comparison, show_result, show_table
-from raidtui.cli.screen import connect, console, print_json, table, text
+from raidtui.cli.screen import connect, console, print_json, print_lines, table, text
 from raidtui.foreign.documents import read_numbers
 from raidtui.foreign.imported import aligned, extract_of
 from raidtui.foreign.sources import Source
@@ -35,6 +35,7 @@ from raidtui.results.formats import FORMATS, Format
 from raidtui.results.formats.text import SCHEMA
 from raidtui.results.library import Known
 from raidtui.results.load import NOT_A_RESULT, read_result
+from raidtui.results.metrics import METRICS, Metric, metric_lines, metrics_of
 from raidtui.results.old_new import failing, parse_condition, warning
 
 NO_SUCH_CHART: Final = Refusal(
@@ -42,6 +43,12 @@ NO_SUCH_CHART: Final = Refusal(
     "The format has no charts to select",
     "--chart selects charts of a picture, and only the formats svg and png are pictures.",
     "Add --format svg or --format png, or remove --chart.",
+)
+NO_METRIC: Final = Refusal(
+    "no-metric",
+    "The metric was not measured",
+    "No valid cell of the results has the metric to compare by, or it is what every workload is compared by anyway.",
+    "Choose one that the message names, or remove --metric.",
 )
 NOTHING_GIVEN: Final = Refusal(
     "nothing-given",
@@ -211,6 +218,8 @@ def add_compare_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("results", metavar="RESULT", nargs="*", help="a result, a table, - for stdin, or a run")
     _add_search_arguments(parser, "also compare", MOST_COMPARED)
     parser.add_argument("--baseline", default="", metavar="NAME", help="layout that the others are compared with")
+    parser.add_argument("--metric", choices=list(METRICS), default="rate", metavar="NAME",
+                        help=f"compare by it; shares, verdicts and pairs are of it: {', '.join(METRICS)}")  # fmt: skip
     parser.add_argument("--meant", action="append", default=[], metavar="FACT",
                         help="a fact that differs on purpose, for example kernel or md.chunk")  # fmt: skip
     parser.add_argument("--format", choices=list(FORMATS), default="", metavar="FORMAT",
@@ -236,7 +245,8 @@ def compare_command(args: Namespace) -> int:
     made = _chosen(name, args.chart)
     extracts = [one if isinstance(one, Extract) else extract(one) for one in _given(args)]
     _check_meant(extracts, args.meant)
-    comparison = compare_many(extracts, args.baseline, frozenset(args.meant))
+    _check_metric(extracts, args.metric)
+    comparison = compare_many(extracts, args.baseline, frozenset(args.meant), args.metric)
     check_baseline(comparison, args.baseline)
     if share is not None and not comparison.pairs:
         raise fail(BAD_CONDITION, "it needs exactly two results of one scenario and no --baseline", place="--fail-if")
@@ -245,6 +255,7 @@ def compare_command(args: Namespace) -> int:
         print(f"Comparison: {clean(output)}", file=sys.stderr)
     elif name == "table":
         show_comparison(comparison, console(args), about=True)
+        print_lines(f"{args.metric}: {line}" for line in metric_lines(args.metric))
     else:
         _to_stdout(comparison, made)
     if share is not None and (said := warning(comparison.pairs)):
@@ -277,6 +288,13 @@ def _given(args: Namespace) -> list[Result | Extract]:
             print(told, file=sys.stderr)
         given += found
     return given
+
+
+def _check_metric(extracts: Sequence[Extract], metric: Metric) -> None:
+    """Raise ProblemError (`no-metric`) for a metric that no result has."""
+    if metric != "rate" and metric not in (known := metrics_of(compare_many(extracts))):
+        raise fail(NO_METRIC, f"no valid cell has {METRICS[metric]}, or it is the rate of every workload", place="--metric",
+                   remedy=f"Known here: {', '.join(known)}.")  # fmt: skip
 
 
 def _check_meant(extracts: Iterable[Extract], meant: Iterable[str]) -> None:

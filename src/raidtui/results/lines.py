@@ -19,7 +19,7 @@ from raidtui.results.verdicts import ENOUGH
 
 VALID, PARTLY, INVALID, NOT_BUILT, NOT_MEASURED = "valid", "partly valid", "invalid", "not built", "not measured"
 OTHER_RATE = "other rate"
-"""Valid, but only IOPS or only MB/s are known of it, and its column is in the other one."""
+"""Valid, but without a number in the unit of its column: only MB/s are known, or histograms of its rounds are missing."""
 ABOVE, BELOW = "▲", "▼"
 MARKS = {VALID: "✓", PARTLY: "⚠", INVALID: "✗", NOT_BUILT: "✗", NOT_MEASURED: NOTHING, OTHER_RATE: NOTHING}
 
@@ -41,7 +41,7 @@ def why(row: Row, index: int) -> str:
         return row.failed
     if entry.valid < entry.cells:
         return "; ".join(entry.reasons) or "no reason was given"
-    return "only operations or only bytes per second are known of it" if state_of(row, index) == OTHER_RATE else ""
+    return "it was measured, but not in the unit of its column" if state_of(row, index) == OTHER_RATE else ""
 
 
 def beside(row: Row, index: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from raidtui.model.measure import DIRECTIONS, Direction, Latency, Part, Summary, in_bulk, pooled_latency
 from raidtui.model.result import Cell, Steady, Tracked
@@ -28,8 +28,12 @@ _LEAST_CORES = 0.01
 """Cores below which no rate for each core is told: the kernel counts hundredths of a second."""
 _KEPT_SHARES = MappingProxyType({0.5: "p50_us", 0.99: "p99_us", 0.999: "p999_us"})
 """Percentiles that are known without a histogram."""
-SCALE: Mapping[Unit, float] = MappingProxyType({"IOPS": 1.0, "MB/s": 1e-6, "%": 1.0})
-"""Factors from stored units (operations, bytes per second, percent) to printed ones."""
+RATES: frozenset[Unit] = frozenset(("IOPS", "MB/s"))
+"""Units that one second and one pass have, too."""
+SCALE: Mapping[Unit, float] = MappingProxyType(
+    dict.fromkeys(get_args(Unit), 1.0) | {"MB/s": 1e-6, "MB/s/core": 1e-6}
+)
+"""Factors from stored units (operations, bytes per second, percent, µs) to those of charts and workbooks."""
 NOTHING = "–"
 """Stands where nothing was measured; never 0."""
 
@@ -56,6 +60,11 @@ def rate_text(value: float | None, unit: Unit) -> str:
     if unit in ("cores", "W.amp"):
         return f"{value:.2f}" if unit == "cores" else ratio_text(value)
     return iops_text(value) if unit in ("IOPS", "IOPS/core") else mb_s_text(value)
+
+
+def unit_words(unit: Unit) -> str:
+    """Return a unit for an axis or a column of bare numbers: `IOPS`, `p99 in µs`."""
+    return f"{unit} in µs" if unit in SHARES else unit
 
 
 def latency_text(us: float | None) -> str:

@@ -13,7 +13,7 @@ from raidtui.results.charts.drawing import Chart, Panel, Style, Tip, numbers, ro
 from raidtui.results.charts.figure import inches_of, width_beside
 from raidtui.results.comparison import Comparison, Entry, Row
 from raidtui.results.lines import MARKS, share_text, state_of, why
-from raidtui.results.rates import SCALE, Unit, latency_text, rate_text
+from raidtui.results.rates import SCALE, Unit, latency_text, rate_text, unit_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +61,8 @@ def _panels(comparison: Comparison) -> list[Panel]:
         tails = any(one.p50_us or one.p99_us for of in latencies.values() for one in of.values())
         height = 0.75 + max(0.24, 0.12 * most) * len(bars.rows)
         about = "; ".join(f"{short(row.label)} {_words(row, index, unit)}" for _, row in bars.rows)
-        found.append(Panel(f"{short(name, 40)}, {unit}{more}", partial(_draw_rates, bars), height, about, rows=True))
+        title = f"{short(name, 40)}, {unit_words(unit)}{more}"
+        found.append(Panel(title, partial(_draw_rates, bars), height, about, rows=True))
         if most:
             about = "; ".join(f"{short(row.label)} {_latency_words(latencies[place])}" for place, row in bars.rows)
             title = f"{short(name, 30)}, {'latency: dot p50, line to p99' if tails else 'mean latency'}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -25,7 +25,7 @@ from raidtui.results.charts.drawing import (
     short,
 )
 from raidtui.results.comparison import Comparison, Entry
-from raidtui.results.rates import SCALE, Unit, again_label, pass_rate, rate_of, rate_text
+from raidtui.results.rates import RATES, SCALE, Unit, again_label, pass_rate, rate_of, rate_text, unit_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,17 +39,23 @@ def _by_workload(
     per: str,
     lines_of: Callable[[str, Entry, Unit], Iterator[tuple[str, T]]],
     draw: Callable[[Sequence[Line[T]], Axes, Style], Sequence[Tip]],
+    units: Collection[Unit] = RATES,
 ) -> list[Panel]:
-    """Return a panel for each workload of which something is to be drawn, and more where there are many lines."""
+    """Return a panel for each workload of which something is to be drawn, and more where there are many lines.
+
+    Workloads in other `units` have none: their numbers are not drawn in this way.
+    """
     found: list[Panel] = []
     places = places_of(comparison)
     for index, name, unit in comparison.columns():
+        if unit not in units:
+            continue
         lines = [
             Line(label, data, places[row.label], f"{clean(row.label, 200)}, {clean(name, 200)}", unit)
             for row, entry in comparison.measured(index)
             for label, data in lines_of(row.label, entry, unit)
         ]
-        found += panels_of_lines(f"{short(name, 40)}, {unit} by {per}", lines, draw, f"{per} {index}")
+        found += panels_of_lines(f"{short(name, 40)}, {unit_words(unit)} by {per}", lines, draw, f"{per} {index}")
     return found
 
 
@@ -180,7 +186,7 @@ def _draw_rounds(layouts: Sequence[Line[tuple[Points, Points]]], axes: Axes, sty
     return tips
 
 
-rounds_panels = partial(_by_workload, per="round", lines_of=_rounds_of, draw=_draw_rounds)
+rounds_panels = partial(_by_workload, per="round", lines_of=_rounds_of, draw=_draw_rounds, units=SCALE)
 ROUNDS = Chart("rounds", "Round by round", rounds_panels, swept=False)
 
 _COLUMN = "util_percent"

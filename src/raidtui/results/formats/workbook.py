@@ -17,7 +17,7 @@ from raidtui.results.comparison import Comparison, Entry, Row
 from raidtui.results.formats.workbook_sweeps import write_sweeps
 from raidtui.results.lines import COLUMNS, beside, legend_lines, share_interval_text, state_of, tidy, why
 from raidtui.results.old_new import HEADS, legend, rows_of, verdict_lines
-from raidtui.results.rates import SCALE, Unit, rate_of
+from raidtui.results.rates import SCALE, Unit, rate_of, unit_words
 from raidtui.results.verdicts import answer_lines
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Overview:
         for index, name, unit in comparison.columns():
             first = self.column(index, 0)
             sheet.merge_range(FIRST - 2, first, FIRST - 2, first + WIDTH - 1, "", looks.head)
-            sheet.write_string(FIRST - 2, first, f"{clean(name)}, {unit}", looks.head)
+            sheet.write_string(FIRST - 2, first, f"{clean(name)}, {unit_words(unit)}", looks.head)
             for part, word in enumerate(_HEADS):
                 told = f"{word} {clean(comparison.baseline, 60)}" if part == VERDICT else word
                 sheet.write_string(FIRST - 1, first + part, told, looks.head)
