@@ -60,7 +60,7 @@ def test_a_client_without_space_is_refused_when_the_run_is_planned_and_when_it_b
     peer.close()
     (problem,) = caught.value.problems
     assert problem.code == "no-space"
-    assert problem.message.startswith("clients-1: clients-1 has ")
+    assert problem.message.startswith("clients-1 has ")
     assert f"free in {tmp_path}/raidtui" in problem.message
 
 

@@ -217,11 +217,16 @@ class Peer:
         if answer is None:
             raise self._gone()
         if answer.failed:
-            found = [msgspec.structs.replace(one, message=f"{self.name}: {one.message}") for one in answer.problems]
+            found = [self._named(problem) for problem in answer.problems]
             error = ProblemError(*(found or [HOST_LOST.problem(f"{self.name} failed without a reason")]))
             error.commands = answer.commands
             raise error
         return Outcome(answer.result, answer.facts, answer.commands, answer.problems)
+
+    def _named(self, problem: Problem) -> Problem:
+        """Return a problem of the host with its name in the message."""
+        text = problem.message
+        return problem if self.name in text else msgspec.structs.replace(problem, message=f"{self.name}: {text}")
 
     def _gone(self) -> ProblemError:
         self.lost = True
