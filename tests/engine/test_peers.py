@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from raidtui.base.paths import ENTRY
+from raidtui.engine import peer
 from raidtui.engine.peer import _Peer
 from raidtui.engine.run.host_cores import counted
 from raidtui.engine.run.peers import Peer, look_at, ssh_argv
@@ -236,3 +237,15 @@ def test_the_activity_of_a_host_is_of_the_devices_that_it_loads():
                        networks={"eth1": "4096000 100 0 0 1000 10 0 0", "lo": "9 1 0 0 9 1 0 0"}))
     found = load_of(frames, ["nvme1n1"])
     assert found == HostLoad(1.0, ("nvme1n1",), 1000.0, 0.0, 4096000, 0, 50.0, 0.5, 1, {"eth1": (4096000, 1000)})
+
+
+@pytest.mark.parametrize(
+    ("does", "version"), [("echo fio-3.39", "3.39"), ("sleep 9", "of an unknown version"), ("exit 1", "")]
+)
+def test_a_fio_that_is_slow_to_answer_is_installed_all_the_same(tmp_path, monkeypatch, does, version):
+    fio = tmp_path / "fio"
+    fio.write_text(f"#!/bin/sh\n{does}\n")
+    fio.chmod(0o755)
+    monkeypatch.setattr(peer, "find_tool", lambda _: str(fio))
+    monkeypatch.setattr(peer, "_FIO_ANSWERS_S", 2.0)
+    assert peer._fio_version() == version

@@ -24,7 +24,7 @@ import msgspec
 
 from raidtui import __version__, inventory
 from raidtui.base.lines import LineReader
-from raidtui.base.proc import ToolError, find_tool, run
+from raidtui.base.proc import ToolError, ToolTimeout, find_tool, run
 from raidtui.engine.host_views import own_view
 from raidtui.engine.machine import describe
 from raidtui.engine.run import links, runs, space
@@ -65,6 +65,7 @@ HOST_TAKEN: Final = Refusal(
     "Two runs that load from the same host at the same time would measure each other.",
     "Wait until the other run has ended: `raidtui runs` on that host has its name.",
 )
+_FIO_ANSWERS_S: Final = 20.0
 _CLAIM: Final = "load from this host"
 _ORDERS: Final = msgspec.json.Decoder(Order)
 
@@ -92,9 +93,12 @@ def _hello() -> PeerHello:
 
 
 def _fio_version() -> str:
+    """Return the version of fio; empty if it is not installed or does not work."""
     fio = find_tool("fio")
     try:
-        return run([fio, "--version"], timeout_s=20).text.strip().removeprefix("fio-") if fio else ""
+        return run([fio, "--version"], timeout_s=_FIO_ANSWERS_S).text.strip().removeprefix("fio-") if fio else ""
+    except ToolTimeout:
+        return "of an unknown version"  # this host is slow now; a measurement has more patience
     except ToolError:
         return ""
 
