@@ -78,6 +78,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     made.run("replay-consent", *on, "replay", *bound)
     made.run("replay", *on, "replay", *bound, "--quick", "--erase", NVME, "-o", "one.json", lines=True)
     made.run("attach", *on, "attach", lines=True)
+    made.run("build", *on, "build", *bound, "--layout", "raid0", "--erase", NVME, lines=True)
     run = made.run("replay-started", *on, "replay", *bound, "--erase", NVME, "--detach")["run"]
     made.run("cancel", *on, "cancel", run)
     made.run("attach", *on, "attach", run, lines=True)

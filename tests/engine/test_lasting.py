@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 
+from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.planner import make_plan, used_roles
+from raidtui.engine.compose.reading import read_document
 from raidtui.engine.lasting.script import script_of
 from raidtui.inventory.by_id import by_id_path
 from raidtui.model.disk import Disk
 from raidtui.model.disk_text import imaginary_disks, parse_disks
-from raidtui.model.plan import Options
+from raidtui.model.plan import KEEP, Keep, Options, Plan
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import PlanRequest, ScriptRequest
 
@@ -87,8 +90,56 @@ def test_questions_of_lvm_about_its_own_new_volumes_are_answered() -> None:
     assert convert.endswith("<<< $'y\\ny\\ny'")
 
 
+def kept(layout: str, **more: Any) -> Plan:
+    roles = {"data": {"count": 6, "where": {"kind": "hdd"}}, "fast": {"count": 2, "where": {"kind": "nvme"}}}
+    document = {
+        "schema": "raidtui.scenario/1", "name": "s", "roles": roles, "layouts": {layout: LAYOUTS[layout]},
+        "workloads": {"w": {"fio": {"rw": "write", "bs": "1MiB", "runtime": "3s", "filesize": "64MiB"}}},
+        "policy": {"initial_sync": "skip-if-zeroed", "ceilings": True, "rounds": 4},
+    }  # fmt: skip
+    scenario = read_document(json.dumps(document)).scenario
+    options = Options(keep=Keep(**{"name": "tank", "mount": "/srv/tank", **more}))
+    binding = bind(used_roles(scenario, options), {}, DISKS, {})
+    return make_plan(scenario, binding, options, token="abcdefgh", boot_id="boot")
+
+
+@pytest.mark.parametrize("layout", ["xfs", "lvm", "cached", "pool", "volume", "parts", "btrfs"])
+def test_a_plan_that_keeps_builds_once_measures_nothing_and_can_still_be_taken_down(layout: str) -> None:
+    made = kept(layout)
+    phases = [step.phase for step in made.steps]
+    assert phases == sorted(phases, key=["prepare", "build", "keep", "teardown"].index)
+    assert made.steps[phases.index("keep")].action == KEEP
+    assert not made.cells
+    assert not made.ceilings
+    assert made.steps[-1].action == "disks.blank"
+    assert set(made.erases) == {disk for step in made.steps if step.phase == "build" for disk in step.erases}
+    assert not any(step.erases for step in made.steps if step.phase == "keep"), "nothing is owed after it was kept"
+    assert all(step.seconds == 0 for step in made.steps if step.phase == "teardown")
+    assert not any(step.action in ("md.sync", "md.verify", "zpool.arc") for step in made.steps)
+
+
+def test_a_kept_layout_says_which_lines_bring_it_back() -> None:
+    found = kept("xfs").kept
+    assert found is not None
+    assert found.path == "/srv/tank"
+    assert found.lines["/etc/mdadm/mdadm.conf"][0].startswith("ARRAY /dev/md/tank metadata=1.2 UUID=")
+    assert re.fullmatch(r"UUID=[0-9a-f-]{36} /srv/tank xfs nofail,noatime 0 0", found.lines["/etc/fstab"][0])
+    commands = [" ".join(argv) for step in kept("pool").steps for argv in step.commands]
+    assert "nsenter --target=1 --mount zfs set mountpoint=/srv/tank tank/fs" in commands
+
+
+@pytest.mark.parametrize(
+    ("layout", "more", "code"),
+    [("luks", {}, "script-layer"), ("xfs", {"name": "raidz2"}, "script-name"), ("xfs", {"mount": "srv"}, "script-mount")],
+)
+def test_what_cannot_last_is_not_kept(layout: str, more: dict[str, str], code: str) -> None:
+    with pytest.raises(ProblemError) as refused:
+        kept(layout, **more)
+    assert refused.value.problems[0].code == code
+
+
 def test_what_commands_cannot_build_for_good_is_refused_by_name() -> None:
-    assert refusal("luks") == "script-layer: a script cannot build luks for good"
+    assert refusal("luks") == "script-layer: luks cannot be built for good"
     assert refusal("xfs", name="raidz2").startswith("script-name: ")
     assert refusal("xfs", mount="srv; reboot").startswith("script-mount: ")
 

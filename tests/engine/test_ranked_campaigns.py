@@ -16,6 +16,7 @@ from test_planning import SCENARIO, disk
 from raidtui.engine.compose.binding import bind
 from raidtui.engine.compose.planner import make_plan, used_roles
 from raidtui.engine.compose.reading import read_document
+from raidtui.engine.run.ending import Ending
 from raidtui.engine.run.ranking import Rankings, merit, metric_of
 from raidtui.engine.run.runner import Runner
 from raidtui.engine.run.runs import fold
@@ -263,7 +264,7 @@ class Steps(Runner):
     def __init__(self, plan: Plan, cell_of: Callable[[CellPlan], Cell | None]) -> None:
         self.plan, self.tally, self.events, self._cell_of = plan, Tally(), [], cell_of
         self._cells = {cell.id: cell for cell in plan.cells}
-        self._exits, self._problems, self.cancel = set(), [], threading.Event()
+        self.ending, self._kept, self.cancel = Ending(), False, threading.Event()
         self.context, self.watchdog = SimpleNamespace(), SimpleNamespace(lost=())
         self.sampler = SimpleNamespace(watch_md=list)
         self.journal = SimpleNamespace(is_full=lambda: False)

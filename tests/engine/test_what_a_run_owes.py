@@ -25,7 +25,7 @@ from raidtui.model.event import (
     StepDone,
     StepStarted,
 )
-from raidtui.model.plan import Created, Options, Plan, Step
+from raidtui.model.plan import KEEP, KEPT, Created, Options, Plan, Step
 from raidtui.model.problem import ProblemError
 from raidtui.model.result import Machine
 
@@ -56,6 +56,16 @@ def test_disks_are_owed_from_the_first_step_that_may_write_until_they_are_blank(
 def test_a_disk_that_was_never_written_to_is_not_owed() -> None:
     ended = StepDone("s2", "nothing to do", 1.0, (), {"blank": {}, "unwritten": ["A", "B"]})
     assert story(BEGAN, BLANKS, ended, RunFinished(4, "build failed")).owed == ()
+
+
+def test_nothing_of_a_layout_that_was_kept_is_undone_and_its_run_has_ended() -> None:
+    keeps, kept = StepStarted("s3", "", KEEP), StepDone("s3", KEPT, 1.0)
+    assert story(BEGAN, CREATES, keeps).left == (ARRAY.uuid,)
+    found = story(BEGAN, CREATES, keeps, kept, StepStarted("s4", "", "fs.keep"))
+    assert (found.made, found.left, found.owed, found.kept) == ((), (), (), True)
+    assert runs.state_of(Path(), found, owned=False) == "finished"
+    other = story(BEGAN, CREATES, StepStarted("s3", "", "md.sync"), kept)
+    assert other.owed == ("A", "B"), "only the step that keeps does so"
 
 
 def test_what_a_recovery_gave_back_is_not_owed_though_something_else_is() -> None:

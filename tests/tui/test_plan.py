@@ -8,6 +8,7 @@ import json
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from pictures import same_picture
 from pilot import LARGE, SMALL, drive, until
@@ -20,11 +21,21 @@ from textual.widgets import Button, Input
 
 from raidtui.front.plan import lines_to_type
 from raidtui.model.disk import Reason
-from raidtui.model.plan import Options
+from raidtui.model.plan import Kept, Options, Step
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList
 from raidtui.tui.draft import EMPTY, with_role
-from raidtui.tui.plan.panes import StepTree, changed_disk, commands_text, findings, groups, missing, remedy_of, request_of
+from raidtui.tui.plan.panes import (
+    StepTree,
+    changed_disk,
+    commands_text,
+    findings,
+    groups,
+    missing,
+    overview,
+    remedy_of,
+    request_of,
+)
 from raidtui.tui.shared import DisksSeen
 
 ONE, TWO = "S64GNE0R100001", "S64GNE0R100002"
@@ -199,6 +210,40 @@ def test_a_rehearsal_and_a_choice_of_layouts_are_asked_for_as_the_command_line_d
         assert dialog(app) == "PlanScreen"
 
     show(talk)
+
+
+def test_a_layout_is_built_for_good_and_a_second_key_measures_again(show, stage):
+    def options():
+        return stage.requests("plan")[-1]["params"].get("options", {})
+
+    async def talk(pilot, app):
+        await pilot.press("b")
+        await pilot.press(*(["backspace"] * 40), *"raid9", "space", *"tank", "enter")
+        assert dialog(app) == "AskText"
+        await pilot.press(*(["backspace"] * 40), *"raid1", "space", *"tank", "enter")
+        await until(pilot, lambda: options().get("keep") == {"name": "tank", "mount": "/srv/tank"})
+        assert options()["layouts"] == ["raid1"]
+        await until(pilot, lambda: "planning" not in words(app))
+        await pilot.press("e", "b")
+        await until(pilot, lambda: options() == {})
+
+    show(talk)
+
+
+def test_a_plan_that_keeps_shows_what_stays_and_copies_no_teardown():
+    lines = {"/etc/fstab": ("UUID=1 /srv/tank xfs nofail 0 0",)}
+    steps = (Step("1", "md.create", "Create", "build", "raid1#1", commands=(("mdadm", "--create"),)),
+             Step("2", "keep", "Keep", "keep", "raid1#1"),
+             Step("3", "md.stop", "Stop", "teardown", "raid1#1", commands=(("mdadm", "--stop"),)))  # fmt: skip
+    plan = msgspec.structs.replace(made.plan(), steps=steps, cells=(), kept=Kept("/srv/tank", lines, ("Mind the gap.",)))
+    assert [group.title for group in groups(plan)][-1] == "raid1#1: teardown, only if the build fails"
+    assert "--create" in commands_text(plan)
+    assert "--stop" not in commands_text(plan)
+    console = Console(width=80, file=io.StringIO())
+    console.print(overview(plan, (), "raidtui build"))
+    shown = console.file.getvalue()
+    assert all(part in shown for part in ("/srv/tank: it stays", "/etc/fstab", "UUID=1 /srv/tank", "Mind the gap."))
+    assert "Cells" not in shown
 
 
 # Steps.

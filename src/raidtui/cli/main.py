@@ -25,6 +25,7 @@ COMMANDS = {
     "preview": "show layouts, capacities and commands of a scenario, complete or not; nothing is built",
     "plan": "show what replay would do: steps, commands, disks to erase, time, bytes to write",
     "replay": "build, measure and take down every layout of a scenario, and save the result",
+    "build": "build one layout for good, by the same checks and journal as a run; nothing is measured or taken down",
     "runs": "list the runs of this server",
     "attach": "follow a run to its end",
     "cancel": "cancel a run: take down what it built and restore its disks",

@@ -14,7 +14,16 @@ from raidtui.client.engine_client import EngineClient
 from raidtui.front.files import document
 from raidtui.front.hosts import hosts_of
 from raidtui.front.phrases import looks_line, place_words
-from raidtui.front.plan import erased_disks, replay_line, sweep_words, with_workloads, workload_names, writes_text
+from raidtui.front.plan import (
+    erased_disks,
+    kept_lines,
+    phase_words,
+    replay_line,
+    sweep_words,
+    with_workloads,
+    workload_names,
+    writes_text,
+)
 from raidtui.model.convert import plain
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, RoleView, WorkloadView
 from raidtui.model.plan import Argv, Options, Plan, Step
@@ -66,7 +75,8 @@ def request_of(args: Namespace) -> PlanRequest:
 def asked(args: Namespace, bind_words: Sequence[str]) -> tuple[str, dict[str, tuple[str, ...]], Options]:
     """Return the scenario with the workloads given in shorthand, the disks by role, and the options."""
     bind = binding_of(bind_words)
-    options = Options(quick=args.quick, layouts=tuple(args.layout), workloads=workload_names(args.workload))
+    options = Options(quick=args.quick, layouts=tuple(args.layout), workloads=workload_names(args.workload),
+                      keep=getattr(args, "keep", None))
     return with_workloads(document(args.scenario), args.workload), bind, options
 
 
@@ -87,9 +97,22 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         yield (f"Host     {clean(host.ref)}: {clean(host.host)} ({clean(host.address)}), reached from "
                f"{clean(host.storage_address)} at {clean(host.own_address)}")  # fmt: skip
     yield ""
+    if plan.kept is not None:
+        yield from kept_lines(plan.kept)
+    yield from _cost_lines(plan)
+    heading = ""
+    for number, step in enumerate(plan.steps, 1):
+        if (now := f"{step.block or 'whole run'}: {phase_words(plan, step)}") != heading:
+            heading = now
+            yield from ("", clean(heading))
+        yield from _step_lines(number, step)
+
+
+def _cost_lines(plan: Plan) -> Iterator[str]:
     rounds = len({cell.round for cell in plan.cells})
     most = " at most: what the ranking no longer needs is left out" if plan.ends_early else ""
-    yield f"Cells    {len(plan.cells)}, in {plural(rounds, 'round')}{most}"
+    if plan.cells:
+        yield f"Cells    {len(plan.cells)}, in {plural(rounds, 'round')}{most}"
     if few(rounds, rounds) and not most and len({cell.layout for cell in plan.cells}) > 1:
         yield "Verdict  none: fewer than four rounds cannot tell a difference between layouts from chance"
     for sweep in plan.sweeps:
@@ -100,12 +123,6 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield f"Writes   {writes_text(plan)}"
     for warning in plan.warnings:
         yield f"Warning  {clean(warning)}"
-    heading = ""
-    for number, step in enumerate(plan.steps, 1):
-        if (now := f"{step.block or 'whole run'}: {step.phase}") != heading:
-            heading = now
-            yield from ("", clean(heading))
-        yield from _step_lines(number, step)
 
 
 def _disk_lines(plan: Plan) -> Iterator[str]:
@@ -190,11 +207,12 @@ def split_ids(words: Sequence[str]) -> tuple[str, ...]:
 
 def command_line(plan: Plan, args: Namespace) -> str:
     """Return the command line that runs this plan with consent to erase its disks."""
-    more = ["--json"] if args.json and args.command == "replay" else []
+    more = ["--json"] if args.json and args.command != "plan" else []
     more += ["--detach"] if getattr(args, "detach", False) else []
     more += ["-o", args.output] if getattr(args, "output", None) else []
     on = ["--on", args.on] if args.on else []
-    options = Options(quick=args.quick, layouts=tuple(args.layout), workloads=tuple(args.workload))
+    options = Options(quick=args.quick, layouts=tuple(args.layout), workloads=tuple(args.workload),
+                      keep=plan.options.keep)
     return replay_line(plan, args.scenario, options, on=on, more=more)
 
 

@@ -19,13 +19,13 @@ from raidtui.client.engine_client import EngineClient
 from raidtui.front.files import check_output, save
 from raidtui.front.follow import Back, Ended, Follower, Lost, start
 from raidtui.front.phrases import PROBLEMS_SCHEMA, looks_line, sentence
-from raidtui.front.plan import check_consent
+from raidtui.front.plan import check_consent, kept_lines
 from raidtui.front.progress import RunView, advance
 from raidtui.model.convert import plain
 from raidtui.model.event import CellDone, Record
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Exit, ProblemError, Problems, Refusal
-from raidtui.model.protocol import RunInfo
+from raidtui.model.protocol import PlanRequest, RunInfo
 from raidtui.model.refusals import RUN_INTERRUPTED
 from raidtui.model.result import Cell
 
@@ -73,7 +73,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Run a scenario to its end. Without consent to erase its disks nothing is touched and the exit code is 3."""
     check_output(args.output)
-    request = request_of(args)
+    return carry_out(args, request_of(args))
+
+
+def carry_out(args: Namespace, request: PlanRequest) -> int:
+    """Plan, ask for consent, run and watch; return the exit code."""
     if sys.stderr.isatty():
         print(f"Planning on {clean(args.on) or 'this machine'} …", file=sys.stderr)
     with connect(args) as engine:
@@ -243,6 +247,10 @@ def finish(args: Namespace, view: RunView, engine: EngineClient) -> int:
     code = finished.exit if finished else view.recovered.exit if view.recovered else int(Exit.LEFT_BEHIND)
     for problem in finished.problems if finished else ():
         print(sentence(problem), file=sys.stderr)
+    if view.plan is not None and view.plan.kept is not None:
+        if view.kept and not args.json:
+            print_lines(["", *kept_lines(view.plan.kept)])
+        return code
     try:
         raw = _fetched(args, view.run, engine)
     except ProblemError as error:

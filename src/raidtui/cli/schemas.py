@@ -88,6 +88,7 @@ PRINTED: Final = {
     "kinds": Printed("kinds --json: all kinds, or one", (Kinds, Kind), "raidtui.kinds/1"),
     "lab": Printed("lab status --json", (Labs,), "raidtui.labs/1"),
     "lint": Printed("lint --json", (Findings,), "raidtui.findings/1"),
+    "build": Printed("build --json: one event per line", (Record,)),
     "plan": Printed("plan --json, and with --as the script", (Plan, Script)),
     "preview": Printed("preview --json", (Preview,), "raidtui.preview/1"),
     "problems": Printed("every command with --json, where it fails", (Problems,), "raidtui.problems/1"),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from raidtui.base.text import clean, named, plural
 from raidtui.front.hosts import addresses, host_words
 from raidtui.model.disk import Fingerprint, names_of
 from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
-from raidtui.model.plan import Options, Plan, SweepPlan
+from raidtui.model.plan import Kept, Options, Plan, Step, SweepPlan
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.refusals import ERASE_TOO_FEW, ERASE_TOO_MANY, SHORTHAND
 from raidtui.model.shorthand import is_shorthand, read_shorthand
@@ -157,7 +157,7 @@ def replay_line(plan: Plan, scenario: str, options: Options, *, on: Sequence[str
 
     `on` are the words that name the server (`--on HOST`), `more` are further options. Control characters are removed.
     """
-    words = ["raidtui", *on, "replay", scenario]
+    words = ["raidtui", *on, "replay" if options.keep is None else "build", scenario]
     for role, disks in plan.binding.items():
         words += ["--bind", f"{role}={','.join(writable_name(disk) for disk in disks)}"]
     for word in host_words(addresses(plan)):
@@ -166,10 +166,28 @@ def replay_line(plan: Plan, scenario: str, options: Options, *, on: Sequence[str
         for name in names:
             words += [flag, name]
     words += ["--quick"] if options.quick else []
+    if (keep := options.keep) is not None:
+        words += ["--name", keep.name, "--mount", keep.mount]
     words += more
     if plan.erases:
         words += ["--erase", ",".join(writable_name(disk) for disk in erased_disks(plan))]
     return clean(shlex.join(words), limit=65536)
+
+
+def kept_lines(kept: Kept) -> Iterator[str]:
+    """Yield what stays on the server, and what the operator adds so that it comes back after a restart."""
+    yield f"Kept     {clean(kept.path)}: it stays when the run has ended; nothing is measured"
+    for file, lines in kept.lines.items():
+        yield f"To have it back after a restart, add to {file}:"
+        yield from (f"  {clean(line, limit=4096)}" for line in lines)
+    yield from (f"Note     {clean(note)}" for note in kept.notes)
+
+
+def phase_words(plan: Plan, step: Step) -> str:
+    """Return the heading of a step's phase."""
+    if plan.kept is not None and step.phase == "teardown":
+        return "teardown, only if the build fails"
+    return step.phase
 
 
 def workload_names(words: Sequence[str]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from raidtui.model.event import (
 )
 from raidtui.model.hosts import HostLoad
 from raidtui.model.measure import Sample
-from raidtui.model.plan import Plan
+from raidtui.model.plan import KEPT, Plan
 from raidtui.model.result import Cell
 
 _PACE_FROM_S = 10.0
@@ -67,6 +67,8 @@ class RunView(msgspec.Struct, frozen=True):
     """Planned seconds that were done when the run was cancelled."""
     finished: RunFinished | None = None
     recovered: RecoverFinished | None = None
+    kept: bool = False
+    """True once the layout is the operator's (`raidtui build`)."""
 
     @property
     def title(self) -> str:
@@ -105,6 +107,8 @@ def _after(view: RunView, record: Record) -> RunView:
             )  # fmt: skip
         case StepProgressed(text=text, fraction=fraction):
             return replace(view, step_text=text, step_fraction=fraction)
+        case StepDone(outcome=outcome) if outcome == KEPT:
+            return replace(view, step_done=True, kept=True)
         case StepDone() | StepFailed():
             return replace(view, step_done=True, sample=None, hosts={})
         case CellStarted() as cell:

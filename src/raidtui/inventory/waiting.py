@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from raidtui.base.files import lock_file
 from raidtui.base.paths import run_folder
 from raidtui.inventory.reasons import REASONS
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, ProblemError, fail
 
 T = TypeVar("T")
 DISK_LOCK_PATIENCE_S: Final = 60.0
@@ -85,6 +85,19 @@ def require_disk_lock(fd: int, place: str, exit: Exit) -> None:
     """Lock the disk until `fd` is closed. Raises ProblemError `locked`, with this exit code, if it is held."""
     if not lock_file(fd, DISK_LOCK_PATIENCE_S):
         raise fail(REASONS["locked"], "a program holds a lock (flock) on it", place=place, remedy="lslocks", exit=exit)
+
+
+def twice_if_locked(act: Callable[[], None]) -> None:
+    """Do it, and once more if a disk was locked: udev, or whoever else held it, need not hold it for ever.
+
+    Nothing was written to that disk. Raises what `act` raises.
+    """
+    try:
+        act()
+    except ProblemError as error:
+        if not any(problem.code == REASONS["locked"].code for problem in error.problems):
+            raise
+        act()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from raidtui.model.disk import Fingerprint, Look
 from raidtui.model.network import LinkEnd
 from raidtui.model.sweep import Swept
 
-Phase = Literal["prepare", "build", "measure", "teardown", "finish"]
+Phase = Literal["prepare", "build", "keep", "measure", "teardown", "finish"]
 Argv = tuple[str, ...]
 TargetKind = Literal["block", "directory"]
 """Measured object: a block device, or files in a directory."""
@@ -136,6 +136,15 @@ class SweepPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     """Estimated duration of its cells, with what is done for each of them: fills, rests."""
 
 
+class Keep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A layout that is built for good: nothing is measured, and nothing is taken down unless the build fails."""
+
+    name: str
+    """Name of the array, volume group or pool."""
+    mount: str
+    """Mount point of a filesystem, on the server itself."""
+
+
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Options of a replay that are not part of the scenario."""
 
@@ -144,6 +153,19 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     layouts: tuple[str, ...] = ()
     """Restriction to these layouts; empty means all."""
     workloads: tuple[str, ...] = ()
+    keep: Keep | None = None
+    """Name and place of the layout that is kept; None for a run that measures and gives the disks back."""
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """The layout that a plan leaves on the server for good."""
+
+    path: str
+    """Device or mount point that is there in the end."""
+    lines: dict[str, tuple[str, ...]]
+    """Lines that bring it back after a restart, by the file that they belong to: raidtui writes none of these files."""
+    notes: tuple[str, ...]
+    """Parts of the scenario that are left out, as sentences."""
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -169,6 +191,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     hosts: dict[str, tuple[Host, ...]] = {}
     """Hosts beside the storage server, by group."""
 
+    kept: Kept | None = None
+    """The layout that it leaves on the server for good; None for a run that measures and gives the disks back."""
     looks: dict[str, Look] = {}
     """Extent of the search on each disk to be erased when the plan was made, by disk id: the basis of the word blank."""
 
@@ -200,6 +224,10 @@ def plan_digest(
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+KEEP: Final = "keep"
+"""Action of the step after which a layout is the operator's: nothing of it is taken down any more, whatever happens."""
+KEPT: Final = "kept"
+"""Its outcome. Once this is in the journal, no recovery undoes what the run made."""
 _AGAIN: Final = " again"
 
 

@@ -98,7 +98,7 @@ def lacking_here(layouts: Iterable[Node]) -> Iterator[Problem]:
 def in_the_way(steps: Iterable[Step]) -> Iterator[Problem]:
     """Yield what on this server keeps steps of a plan from being done, as the kernel shows it now."""
     for step in steps:
-        if step.phase == "build" and not step.host and step.action in all_actions():
+        if step.phase in ("build", "keep") and not step.host and step.action in all_actions():
             yield from bind(step.action, step.args).in_the_way()
 
 

@@ -20,6 +20,8 @@ from raidtui.engine.compose.reading import chosen, keeps_nothing, over_rdma, red
 from raidtui.engine.compose.sweeps import by_sweep, sweep_plans
 from raidtui.engine.compose.targets import as_run, memory_for, unfit
 from raidtui.engine.compose.write_amplification import data_roles, expected
+from raidtui.engine.lasting.kept import kept_layout
+from raidtui.engine.lasting.names import the_layout
 from raidtui.engine.run.links import ACTION as LINKS
 from raidtui.engine.run.links import LinkArgs
 from raidtui.engine.run.passes import MOST_PASSES, QUICK_PASSES
@@ -28,7 +30,7 @@ from raidtui.load.catalog import engines
 from raidtui.load.iperf3 import WARM_UP_S
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, fingerprint
-from raidtui.model.plan import CellPlan, Names, Options, Phase, Plan, Step, plan_digest
+from raidtui.model.plan import KEEP, CellPlan, Keep, Kept, Names, Options, Phase, Plan, Step, block_name, plan_digest
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
 from raidtui.model.refusals import ERASE_TOO_FEW, ERASE_TOO_MANY
 from raidtui.model.scenario import Load, Scenario
@@ -84,6 +86,7 @@ def make_plan(
         ceilings={one.name: one.given for one in planner.bare.values()},
         sweeps=tuple(sweep_plans(planner.cells, planner.steps)),
         hosts=dict(hosts),
+        kept=planner.kept,
     )
 
 
@@ -109,11 +112,14 @@ class _Planner:
         self.parts = {role: tuple(map(disk_part, disks)) for role, disks in binding.items()}
         self.disks = {disk.id: disk for disks in binding.values() for disk in disks}
         self.names = Names(token)
-        self.layouts, self.workloads = chosen(scenario, options)
+        self.layouts, loads = chosen(scenario, options)
+        self.workloads = [] if options.keep is not None else loads
         added = ceilings(scenario, self.layouts, self.workloads, self.parts)
         self.bare = {one.name: one for one in added.layouts}
         """Ceilings, measured before the scenario's own layouts."""
         self.nodes = {**{name: one.node for name, one in self.bare.items()}, **scenario.layouts}
+        self.token = token
+        self.kept: Kept | None = None
         self.steps: list[Step] = []
         self.cells: list[CellPlan] = []
         self.warnings: list[str] = [text for role, disks in binding.items() for text in of_role(role, disks)]
@@ -124,6 +130,9 @@ class _Planner:
     def whole(self) -> None:
         """Plan every step, from admission to the last blank disk."""
         self._add(Draft("admit", f"Check and lock {plural(len(self.disks), 'disk')}", seconds=2.0))
+        if self.options.keep is not None:
+            self._keep(self.options.keep)
+            return
         if count := sum(map(len, self.hosts.values())):
             rdma = any(over_rdma(self.nodes[name]) for name in self.layouts)
             self._add(_links(count, LINK_S if self.policy.ceilings else 0, rdma=rdma))
@@ -141,6 +150,27 @@ class _Planner:
             self._block(block, plan)
         self._at("finish")
         self._add(Draft("release", "Check that every disk is blank and free", seconds=2.0))
+
+    def _keep(self, keep: Keep) -> None:
+        """Plan one layout that is built for good."""
+        layout = the_layout(self.layouts)
+        disks = self._disks_of(layout)
+        made = kept_layout(self.nodes[layout], self.parts, self.policy, keep, token=self.token)
+        self.kept = made.kept
+        self._at("build", block_name(layout, 1))
+        self._add(Draft("recheck", f"{layout}: check its disks once more", Recheck(disks), seconds=1.0))
+        for draft in made.build:
+            self._add(draft, erases=disks)
+        self._at("keep", block_name(layout, 1))
+        self._add(Draft(KEEP, f"Keep {keep.name}: from here on nothing of it is taken down"))
+        for draft in made.keep:
+            self._add(draft)
+        self._at("teardown", block_name(layout, 1))
+        for draft in made.teardown:
+            self._add(draft._replace(seconds=0.0, writes_bytes=0))
+        self._blank(disks, "Make {} blank again", if_written=True)
+        # What happens only if the build fails is in no estimate.
+        self.steps[-1] = msgspec.structs.replace(self.steps[-1], seconds=0.0, writes_bytes=0)
 
     def _planned(self, blocks: Sequence[Block]) -> list[Planned]:
         """The layouts in the order of their blocks. Raises ProblemError with what is wrong with any of them."""

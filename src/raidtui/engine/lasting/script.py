@@ -4,45 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from raidtui.engine.compose.binding import bind
 from raidtui.engine.compose.planner import used_roles
 from raidtui.engine.compose.reading import chosen, read_document
 from raidtui.engine.lasting.ansible import playbook
 from raidtui.engine.lasting.bash import bash
+from raidtui.engine.lasting.names import refuse_mount, the_layout
 from raidtui.engine.lasting.steps import lasting
 from raidtui.engine.run import runs
 from raidtui.inventory.by_id import by_id_path
 from raidtui.model.disk import Disk
-from raidtui.model.problem import Refusal, fail
 from raidtui.model.protocol import Script, ScriptRequest
-
-SCRIPT_ONE: Final = Refusal(
-    "script-one",
-    "A script builds one layout",
-    "A layout that is built for good takes its disks; the scenario has several layouts.",
-    "Name one: --layout NAME.",
-)
-SCRIPT_MOUNT: Final = Refusal(
-    "script-mount",
-    "Not a mount point",
-    "A mount point is an absolute path of letters, digits and the signs . _ - / without spaces.",
-    "For example: --mount /srv/data",
-)
-_PATH_SIGNS: Final = "/._-"
 
 
 def script_of(request: ScriptRequest, disks: Sequence[Disk], folder: Path | None) -> Script:
     """Return the script. `folder` has udev's names of the disks, None for a simulated server. Raises ProblemError."""
-    if not request.mount.startswith("/") or not all(sign.isalnum() or sign in _PATH_SIGNS for sign in request.mount):
-        raise fail(SCRIPT_MOUNT, f"{request.mount[:80]!r} is no mount point", place="--mount", remedy=SCRIPT_MOUNT.way_out)
+    refuse_mount(request.mount)
     asked, document = request.plan, read_document(request.plan.document)
-    layouts, _ = chosen(document.scenario, asked.options)
-    if len(layouts) != 1:
-        raise fail(SCRIPT_ONE, f"a script builds one layout; these are {', '.join(layouts)}", place="--layout",
-                   remedy=SCRIPT_ONE.way_out)  # fmt: skip
-    (layout,) = layouts
+    layout = the_layout(chosen(document.scenario, asked.options)[0])
     node = document.scenario.layouts[layout]
     roles = used_roles(document.scenario, asked.options)
     said = {role: ids for role, ids in asked.bind.items() if role not in document.scenario.roles or role in roles}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
 from raidtui.engine.compose.layout import disk_part, plan_layout
+from raidtui.engine.lasting.names import PLAIN, ChosenNames, refuse_unkept
 from raidtui.model.disk import Disk
-from raidtui.model.plan import Argv, Created, Names
-from raidtui.model.problem import Refusal, fail
+from raidtui.model.plan import Argv
 from raidtui.model.scenario import Node, Policy
 from raidtui.stack import mounts
 from raidtui.stack.fs.plan import mount_options
@@ -27,22 +25,6 @@ from raidtui.stack.zfs.commands import ZfsPool
 from raidtui.stack.zfs.commands import part_path as pool_part_path
 from raidtui.stack.zfs.spec import DEFAULT_FAILMODE
 
-SCRIPT_LAYER: Final = Refusal(
-    "script-layer",
-    "A layer cannot be built for good by a script",
-    "A script builds md arrays, LVM volumes, ZFS pools, partitions and filesystems. The random key of an encrypted volume "
-    "is in memory only, and exports, bcache and integrity devices need units that start them at boot.",
-    "Choose a layout of those layers (--layout), and put the other layers on it by hand.",
-)
-SCRIPT_NAME: Final = Refusal(
-    "script-name",
-    "Not a name for arrays, groups and pools",
-    "The name is that of the array, volume group, pool and filesystem: lower case letters, digits, - and _, 24 at most, "
-    "and none of the words that zpool keeps for itself.",
-    "For example: --name tank",
-)
-KINDS: Final = ("md", "lvm", "zpool", "partition", "filesystem")
-_NAME: Final = re.compile(r"(?!(mirror|raidz|draid|spare|log|cache|special|dedup)[0-9]?)[a-z][a-z0-9_-]{0,23}")
 _WITH_VALUE: Final = ("--devices", "--config", "--setautoactivation")
 """Options of LVM that keep a run to its own devices, and their values."""
 _ASKING: Final = ("lvconvert", "lvcreate")
@@ -73,34 +55,15 @@ class Lasting(NamedTuple):
     """Parts of the scenario that the script leaves out, as sentences."""
 
 
-class _Names(Names):
-    """Names that the operator chose, in place of a run's own."""
-
-    def __init__(self, token: str, name: str) -> None:
-        super().__init__(token)
-        self._name = name
-        self._made: Counter[str] = Counter()
-
-    def new(self, kind: str) -> Created:
-        made = super().new(kind)
-        self._made[kind] += 1
-        return Created(kind, self._name + (str(self._made[kind]) if self._made[kind] > 1 else ""), made.uuid)
-
-
 def lasting(
     node: Node, roles: Mapping[str, Sequence[Disk]], by_id: Mapping[str, str], policy: Policy, *, token: str, name: str,
     mount: str,
 ) -> Lasting:  # fmt: skip
     """Return the steps. `by_id`: lasting path by id. Raises ProblemError (`script-layer`, `script-name`, of planning)."""
-    if not _NAME.fullmatch(name):
-        raise fail(SCRIPT_NAME, f"{name[:40]!r} is no name for arrays", place="--name", remedy=SCRIPT_NAME.way_out)
-    if wrong := sorted({one.kind for one in node.walk()} - set(KINDS)):
-        text = f"a script cannot build {', '.join(wrong)} for good"
-        raise fail(SCRIPT_LAYER, text, place=node.place, remedy=SCRIPT_LAYER.way_out)
-    # Disks are blank by their signatures, not proven zero: redundancy is synced.
-    plain = msgspec.structs.replace(policy, initial_sync="wait", caches="warm", reset="none", precondition="none")
+    refuse_unkept(node, name, mount)
+    plain = msgspec.structs.replace(policy, **PLAIN)
     parts = {role: tuple(disk_part(disk)._replace(path=by_id[disk.id]) for disk in disks) for role, disks in roles.items()}
-    planned = plan_layout(node, parts, _Names(token, name), plain)
+    planned = plan_layout(node, parts, ChosenNames(token, name), plain)
     steps = tuple(step for draft in planned.build for step in _steps(draft, mount))
     args = [draft.args for draft in planned.build]
     target = planned.targets[0]
@@ -110,17 +73,18 @@ def lasting(
         tuple(dict.fromkeys(node_path(one.name) for one in args if isinstance(one, MdArray))),
         tuple(dict.fromkeys((one.uuid, one.type, ",".join(("nofail", *mount_options(one))))
                             for one in args if isinstance(one, Filesystem))),
-        tuple(_notes(node, planned.build)),
+        tuple(left_out(node, planned.build)),
     )  # fmt: skip
 
 
-def _notes(node: Node, drafts: Sequence[Draft]) -> Iterator[str]:
+def left_out(node: Node, drafts: Sequence[Draft]) -> Iterator[str]:
+    """Yield the parts of the scenario that nothing keeps for good, as sentences."""
     if any(getattr(one.spec, "tuning", None) is not None for one in node.walk()):
         yield "Kernel settings (`tuning`) are not set: they do not survive a reboot by themselves."
     if any(draft.action == "zpool.arc" for draft in drafts):
         yield "The limit of the ARC is not set: write it into /etc/modprobe.d/zfs.conf (zfs_arc_max)."
     if any(draft.action.endswith(".sync") for draft in drafts):
-        yield "The initial sync goes on in the background when the script has ended."
+        yield "The initial sync goes on in the background when the layout is there."
 
 
 def _steps(draft: Draft, mount: str) -> Iterator[LastingStep]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 import sys
 import time
@@ -115,6 +116,13 @@ def cancel(folder: Path) -> None:
         os.close(fd)
 
 
+KEPT_HALF: Final = Refusal(
+    "kept-half",
+    "A kept layout was not finished",
+    "The runner was killed, or the server went down, after the layout was built and kept. Nothing of it is undone; what "
+    "follows the build, such as the mount, may not have been done.",
+    "Look at what is there, and do the rest by hand:",
+)
 _POLL_S: Final = 0.1
 _ENDS: Final = (b'"event":{"kind":"run-finished"', b'"event":{"kind":"recover-finished"')
 
@@ -123,7 +131,7 @@ def follow(folder: Path, after: int, stopped: Callable[[], bool]) -> Iterator[ms
     """Records after number `after`, as the journal has them, until the run has ended or until `stopped`.
 
     They are handed on unparsed: following must not cost what is being measured. Raises ProblemError (`run-interrupted`,
-    exit 6) if no process works on the run any more and its end was not written.
+    exit 6) if no process works on the run any more and its end was not written; `kept-half` (exit 5) if it kept its layout.
     """
     offset = number = 0
     ended = False
@@ -137,6 +145,14 @@ def follow(folder: Path, after: int, stopped: Callable[[], bool]) -> Iterator[ms
         if ended and not alive:
             return
         if not alive:
+            if runs.story_of(folder).kept:
+                raise _kept_half(folder)
             raise fail(RUN_INTERRUPTED, f"the runner of {folder.name} is gone and did not finish", place=folder.name,
                        remedy=f"raidtui recover {folder.name}", exit=Exit.LEFT_BEHIND)  # fmt: skip
         time.sleep(_POLL_S)
+
+
+def _kept_half(folder: Path) -> ProblemError:
+    left = [shlex.join(argv) for step in runs.steps_of(folder) if step.phase == "keep" for argv in step.commands]
+    text = f"the runner of {folder.name} is gone and did not finish, after the layout was built and kept"
+    return fail(KEPT_HALF, text, place=folder.name, remedy="\n".join((KEPT_HALF.way_out, *left)), exit=Exit.INVALID)

@@ -6,13 +6,15 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from raidtui import __version__
 from raidtui.engine.machine import describe
 from raidtui.engine.run import claims, measuring, runs, space
 from raidtui.engine.run.conditioning import precondition
+from raidtui.engine.run.ending import Ending
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.peers import Peers
 from raidtui.engine.run.second_look import look_again
@@ -24,6 +26,7 @@ from raidtui.engine.validity.incidents import LOST, UNHEALTHY
 from raidtui.gate.admit import LOOK_S, admit, readmit
 from raidtui.gate.locks import Lock
 from raidtui.gate.permit import Permit
+from raidtui.inventory.waiting import twice_if_locked
 from raidtui.model.event import (
     AnyEvent,
     CellDone,
@@ -45,7 +48,7 @@ from raidtui.model.event import (
 from raidtui.model.frame import Frame
 from raidtui.model.mark import Mark, mark_of, of_weight
 from raidtui.model.measure import Sample
-from raidtui.model.plan import Step
+from raidtui.model.plan import KEEP, KEPT, Step
 from raidtui.model.problem import Exit, Problem, ProblemError, bug, fail
 from raidtui.model.refusals import CANCELLED
 from raidtui.model.result import Cell, marked
@@ -62,7 +65,6 @@ from raidtui.watch.temperature import Thermometer
 from raidtui.watch.threads import Threads
 
 _PROGRESS_EVERY_S = 0.5
-_GONE = ("disk-gone", "disk-changed", "disk-lost")
 
 
 class Runner:
@@ -79,8 +81,8 @@ class Runner:
         self.cancel = threading.Event()
         self.journal = Journal(folder)
         self.tally = Tally()
-        self._exits: set[Exit] = set()
-        self._problems: list[Problem] = []
+        self.ending = Ending()
+        self._kept = False
         self._listener: Callable[[Frame], None] | None = None
         self._permits: dict[str, Permit] = {}
         self.builder = Builder(folder / "work")
@@ -100,15 +102,15 @@ class Runner:
             if self._admit():
                 self._execute()
             if problems := self.peers.end():
-                self._failed(Exit.LEFT_BEHIND, problems)
-            outcome = self._exit()
+                self.ending.failed(Exit.LEFT_BEHIND, problems)
+            outcome = self.ending.exit
         except BaseException as error:  # the boundary of the process: journaled, then shown to whoever follows
-            self._failed(Exit.LEFT_BEHIND, [(lost := self.journal.lost()) or bug(error)])
+            self.ending.failed(Exit.LEFT_BEHIND, [(lost := self.journal.lost()) or bug(error)])
             if lost is None:
                 raise
-            outcome = self._exit()
+            outcome = self.ending.exit
         finally:
-            self._emit_if_possible(RunFinished(int(outcome), outcome.words, tuple(self._problems)))
+            self._emit_if_possible(RunFinished(int(outcome), outcome.words, tuple(self.ending.problems)))
             self._save()
             self.peers.end()
             self.builder.close()
@@ -128,7 +130,7 @@ class Runner:
         try:
             self._emit(event)
         except OSError as error:
-            self._failed(Exit.LEFT_BEHIND, [self.journal.lost() or bug(error)])
+            self.ending.failed(Exit.LEFT_BEHIND, [self.journal.lost() or bug(error)])
 
     def _note_start(self) -> None:
         self._memory_bytes = (machine := describe()).memory_bytes
@@ -138,16 +140,7 @@ class Runner:
 
     def _save(self) -> None:
         if (problem := self.tally.save(self.folder)) is not None:
-            self._failed(Exit.INVALID, [problem])
-
-    def _exit(self) -> Exit:
-        worst_first = (Exit.REFUSED, Exit.LEFT_BEHIND, Exit.CANCELLED, Exit.BUILD_FAILED, Exit.INVALID)
-        return next((code for code in worst_first if code in self._exits), Exit.DONE)
-
-    def _failed(self, code: Exit, problems: Sequence[Problem]) -> None:
-        cancelled = any(problem.code == CANCELLED.code for problem in problems[:1])
-        self._exits.add(Exit.CANCELLED if cancelled else code)
-        self._problems += [p for p in problems if p not in self._problems]
+            self.ending.failed(Exit.INVALID, [problem])
 
     def _admit(self) -> bool:
         prints = {p.id: p for role in self.plan.binding.values() for p in role}
@@ -162,7 +155,7 @@ class Runner:
             self.peers.start()
             permits = admit(self.folder.name, list(prints.values()), evidence.update)
         except ProblemError as error:
-            self._failed(Exit.REFUSED, error.problems)
+            self.ending.failed(Exit.REFUSED, error.problems)
             return False
         self._permits = {permit.fingerprint.id: permit for permit in permits}
         self.tally.set_disks(tuple(permit.disk for permit in permits))
@@ -187,25 +180,27 @@ class Runner:
                     break
         finally:
             if self.journal.is_full():
-                self._failed(Exit.INVALID, [space.ran_full(space.THIS, self.folder)])
-            if self.cancel.is_set():
-                self._failed(Exit.CANCELLED, [Problem(CANCELLED.code, "the run was cancelled", exit=130)])
+                self.ending.failed(Exit.INVALID, [space.ran_full(space.THIS, self.folder)])
+            if self.cancel.is_set() and not self._kept:
+                self.ending.failed(Exit.CANCELLED, [Problem(CANCELLED.code, "the run was cancelled", exit=130)])
             for step in self.plan.steps:
                 # A run that ended before its first layout has no teardown behind it.
                 left = self.context.written - set(self.watchdog.lost)
-                if left and step.phase == "teardown" and step.action == "disks.blank":
+                if left and not self._kept and step.phase == "teardown" and step.action == "disks.blank":
                     self._take_down([step])
-            if self.watchdog.lost and not self._exits:
+            if self.watchdog.lost and not self.ending.exits:
                 lost = [LOST.refusal.problem(f"disk {disk} was lost", exit=Exit.INVALID) for disk in self.watchdog.lost]
-                self._failed(Exit.INVALID, lost)
+                self.ending.failed(Exit.INVALID, lost)
             self.watchdog.stop()
             self.sampler.stop()
 
     @property
     def _ends(self) -> bool:
         """True if nothing more is built or measured."""
-        full = self.journal.is_full() or any(one.code == space.NO_SPACE.code for one in self._problems)
-        return full or bool(self.watchdog.lost) or self.cancel.is_set() or Exit.LEFT_BEHIND in self._exits
+        if self._kept:
+            return False
+        full = self.journal.is_full() or any(one.code == space.NO_SPACE.code for one in self.ending.problems)
+        return full or bool(self.watchdog.lost) or self.cancel.is_set() or Exit.LEFT_BEHIND in self.ending.exits
 
     def _new_peers(self) -> Peers:
         return Peers(self.folder.name, self.folder, self.plan, heard=lambda host, load: self._emit(HostSampled(host, load)))
@@ -220,7 +215,7 @@ class Runner:
             try:
                 self._do(step)
             except ProblemError as error:
-                self._failed(Exit.LEFT_BEHIND if step.phase == "finish" else Exit.BUILD_FAILED, error.problems)
+                self.ending.failed(Exit.LEFT_BEHIND if step.phase == "finish" else Exit.BUILD_FAILED, error.problems)
                 return False
         return True
 
@@ -235,7 +230,7 @@ class Runner:
 
     def _block(self, steps: list[Step]) -> None:
         """Build one layout, measure it, and take it down however far it came."""
-        phases = {phase: [s for s in steps if s.phase == phase] for phase in ("build", "measure", "teardown")}
+        phases = {phase: [s for s in steps if s.phase == phase] for phase in ("build", "keep", "measure", "teardown")}
         self._done_builds = []
         try:
             for step in phases["build"]:
@@ -243,14 +238,30 @@ class Runner:
                 self.sampler.watch_md((family := self._family(step)).devices)
                 self._emit(DevicesBuilt(*family))
             look_again(steps[0].block, self._done_builds, self.context)
+            self._keep(phases["keep"])
             self._measure_all(phases["measure"])
-            if not self._ends:
+            if phases["measure"] and not self._ends:
                 look_again(steps[0].block, self._done_builds, self.context)
         except ProblemError as error:
-            self._failed(Exit.BUILD_FAILED, error.problems)
+            self.ending.failed(Exit.BUILD_FAILED, error.problems)
         finally:
             self.sampler.watch_md(())
-            self._take_down(phases["teardown"])
+            if not self._kept:
+                self._take_down(phases["teardown"])
+
+    def _keep(self, steps: list[Step]) -> None:
+        """Make the layout the operator's. After the first step nothing of it is taken down, whatever fails, and nothing is
+        cancelled: the rest makes it whole. Raises ProblemError if the first one fails.
+        """
+        for step in steps:
+            try:
+                self._do(step)
+            except ProblemError as error:
+                if not self._kept:
+                    raise
+                self.ending.failed(Exit.INVALID, error.problems)
+            self._kept = True
+            self.context.cancelled = threading.Event()
 
     def _measure_all(self, steps: list[Step]) -> None:
         for cell, of_cell in itertools.groupby(steps, key=lambda step: step.cell):
@@ -276,7 +287,7 @@ class Runner:
     def _cell_done(self, cell: Cell) -> None:
         if not cell.valid:
             wrong, invalid = of_weight(cell.marks, "invalid"), int(Exit.INVALID)
-            self._failed(Exit.INVALID, [Problem(mark.code, mark.sentence, cell.id, exit=invalid) for mark in wrong])
+            self.ending.failed(Exit.INVALID, [Problem(mark.code, mark.sentence, cell.id, exit=invalid) for mark in wrong])
         self._emit(CellDone(cell))
         self._save()
 
@@ -284,34 +295,20 @@ class Runner:
         """Do all teardown steps, even after failures, until one meets foreign data."""
         self.context.cancelled = threading.Event()
         for step in steps:
-            if found_foreign_data(self._problems):
+            if found_foreign_data(self.ending.problems):
                 break  # what is below it stays as it is; recovery puts the tuning back
             try:
-                self._do_twice_if_locked(step)
+                twice_if_locked(partial(self._do, step))
             except ProblemError as error:
-                gone = [problem for problem in error.problems if self._is_gone(problem)]
+                gone = [problem for problem in error.problems if self.watchdog.is_of_lost(problem)]
                 for problem in gone:
                     text = f"{problem.place} was lost with data of this run on it: `raidtui recover` when it is back"
                     self._emit_if_possible(Noted(text, "warning"))
                 if left := [problem for problem in error.problems if problem not in gone]:
-                    self._failed(Exit.LEFT_BEHIND, left)
+                    self.ending.failed(Exit.LEFT_BEHIND, left)
             except Exception as error:  # whatever one step stumbles over, the others still have disks to give back
-                self._failed(Exit.LEFT_BEHIND, [bug(error, step.title)])
+                self.ending.failed(Exit.LEFT_BEHIND, [bug(error, step.title)])
         self.context.cancelled = self.cancel
-
-    def _do_twice_if_locked(self, step: Step) -> None:
-        """udev, or whoever else held a disk's lock, need not hold it for ever; nothing was written to that disk."""
-        try:
-            self._do(step)
-        except ProblemError as error:
-            if not any(problem.code == "locked" for problem in error.problems):
-                raise
-            self._do(step)
-
-    def _is_gone(self, problem: Problem) -> bool:
-        return problem.place in self._permits and (
-            problem.code in _GONE or problem.place in self.watchdog.lost or not self._permits[problem.place].alive()
-        )
 
     def _do(self, step: Step) -> None:
         """Journal, act, journal. Raises ProblemError after having journaled it."""
@@ -324,7 +321,7 @@ class Runner:
             return round(time.monotonic() - began, 3)
 
         try:
-            if step.phase not in ("teardown", "finish") and self.cancel.is_set():
+            if step.phase not in ("teardown", "finish") and self.cancel.is_set() and not self._kept:
                 raise fail(CANCELLED, "the run was cancelled", exit=Exit.CANCELLED)
             if step.phase == "build" and self.journal.is_full():
                 raise ProblemError(space.ran_full(space.THIS, self.folder))
@@ -344,6 +341,8 @@ class Runner:
     def _act(self, step: Step) -> Outcome:
         if step.action in ("recheck", "release"):
             return self._recheck(step)
+        if step.action == KEEP:
+            return Outcome(KEPT)
         if step.action == "cooldown":
             self.watchdog.stop_measuring.wait(decode_args(Cooldown, step.args).seconds)
             return Outcome("done")
@@ -357,7 +356,7 @@ class Runner:
             cell, stuck = measuring.measure(step, self._cells[step.cell], self._scene(step))
             self._cell_done(cell)
             if stuck:
-                self._failed(Exit.LEFT_BEHIND, [stuck])
+                self.ending.failed(Exit.LEFT_BEHIND, [stuck])
             return Outcome("done", {"valid": cell.valid}, (*settled, cell.command))
         if step.host or step.action == "links":
             return self.context.attend(lambda _: self.peers.do(step, self.context.keys))

@@ -30,7 +30,7 @@ from raidtui.model.event import (
     StepDone,
     StepStarted,
 )
-from raidtui.model.plan import Plan, Step
+from raidtui.model.plan import KEEP, KEPT, Plan, Step
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.protocol import RunInfo
 from raidtui.model.refusals import NO_RUN
@@ -213,6 +213,8 @@ class Story(NamedTuple):
     started_at: str
     given_up: tuple[str, ...] = ()
     """Ids of disks that a recovery was told to leave as they are."""
+    kept: bool = False
+    """True if what was built is the operator's: nothing of it is undone."""
     unreadable: str = ""
     """Reason why the journal cannot be read to its end; then nothing is undone, and every disk of the plan is owed unless
     the run is known to have left nothing.
@@ -229,7 +231,7 @@ def fold(records: Iterator[Record]) -> Story:
     alone: set[str] = set()
     erases: dict[str, tuple[str, ...]] = {}
     begun: dict[str, StepStarted] = {}
-    cells, skipped, first = 0, 0, ""
+    cells, skipped, first, kept = 0, 0, "", False
     for record in records:
         event = record.event
         first = first or record.wall
@@ -244,6 +246,8 @@ def fold(records: Iterator[Record]) -> Story:
             owed.update(dict.fromkeys(erases.get(event.step, ())))
         elif isinstance(event, StepDone):
             step = begun.get(event.step)
+            if step and step.action == KEEP and event.outcome == KEPT:
+                kept, made, left, owed = True, [], set(), {}
             undone = common_args(step).uuid if step and event.outcome in ("undone", "nothing to do") else None
             if undone and not (step and step.creates):
                 left.discard(str(undone))
@@ -268,7 +272,7 @@ def fold(records: Iterator[Record]) -> Story:
             if event.exit == Exit.DONE:
                 left, owed = set(), {}
     there, given_up = tuple(sorted(left)), tuple(sorted(alone))
-    return Story(tuple(made), there, tuple(owed), finished, recovered, cells, skipped, first, given_up)
+    return Story(tuple(made), there, tuple(owed), finished, recovered, cells, skipped, first, given_up, kept=kept)
 
 
 def story_of(folder: Path) -> Story:
@@ -302,7 +306,7 @@ def state_of(folder: Path, story: Story, *, owned: bool | None = None) -> str:
         return "finished" if (folder / _CLOSED_NAME).exists() else "interrupted"
     if story.recovered and story.recovered.exit == Exit.DONE:
         return "recovered"
-    if story.finished and story.finished.exit not in (Exit.LEFT_BEHIND, Exit.BUG):
+    if story.kept or (story.finished and story.finished.exit not in (Exit.LEFT_BEHIND, Exit.BUG)):
         return "finished"
     return "interrupted"
 

@@ -8,12 +8,14 @@ from collections.abc import Callable, Mapping
 
 from raidtui.gate.permit import Permit
 from raidtui.model.event import AnyEvent, CancelAsked, Noted
+from raidtui.model.problem import Problem
 
 _EVERY_S = 0.25
 """Longest delay until a signal is answered, in seconds."""
 _LOOK_EVERY_S = 1.0
 """Interval between two looks at the disks, in seconds: each look costs time during a measurement."""
 STOP_GRACE_S = 5.0
+_GONE = ("disk-gone", "disk-changed", "disk-lost")
 
 
 class Watchdog:
@@ -52,6 +54,12 @@ class Watchdog:
                     self.stop_measuring.set()
                     self._emit(Noted(f"disk {disk} ({permit.disk.name}) was lost", "warning"))
             return tuple(self.lost)
+
+    def is_of_lost(self, problem: Problem) -> bool:
+        """Return True for a problem of a disk that is gone: it is no failure of what was to be done with it."""
+        return problem.place in self._permits and (
+            problem.code in _GONE or problem.place in self.lost or not self._permits[problem.place].alive()
+        )
 
     def _run(self) -> None:
         told = False

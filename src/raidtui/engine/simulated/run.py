@@ -32,7 +32,7 @@ from raidtui.model.convert import decode
 from raidtui.model.event import DisksAdmitted, HostSampled, RunStarted
 from raidtui.model.frame import SECTOR_BYTES, Frame
 from raidtui.model.hosts import HostLoad
-from raidtui.model.plan import Step
+from raidtui.model.plan import KEEP, KEPT, Step
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.model.refusals import CANCELLED
 from raidtui.model.result import Cell, Machine, marked
@@ -178,6 +178,8 @@ class SimulatedRunner(Runner):
         self._frames.advance(step.seconds, {})
         if step.action == "disks.blank":
             return Outcome("done", {"blank": list(step.erases)}, step.commands)
+        if step.action == KEEP:
+            return Outcome(KEPT)
         if step.phase == "teardown":
             return Outcome("undone", {}, step.commands)
         return Outcome("created" if step.creates else "done", {"simulated": True}, step.commands)

@@ -6,7 +6,7 @@ from typing import Final
 
 from raidtui.model.tool import Tool
 from raidtui.stack.action import Action
-from raidtui.stack.fs import build, describe, plan, rules, verify
+from raidtui.stack.fs import build, describe, keep, plan, rules, verify
 from raidtui.stack.fs.spec import Filesystem, FilesystemSpec
 from raidtui.stack.layer import Layer
 
@@ -51,6 +51,7 @@ LAYER: Final = Layer(
             args=Filesystem, do=build.mount, undo=build.teardown, health=verify.health, members=verify.members
         ),
         "fs.verify": Action(args=Filesystem, do=verify.verify),
+        "fs.keep": Action(args=keep.KeptFilesystem, do=keep.keep, in_the_way=keep.in_the_way),
         "fs.unmount": Action(args=Filesystem, do=build.teardown),
     },
 )

@@ -10,7 +10,7 @@ from typing import Final
 from raidtui.model.tool import KernelModule, Tool
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
-from raidtui.stack.lvm import build, describe, health, plan, rules, teardown, verify
+from raidtui.stack.lvm import build, describe, health, keep, plan, rules, teardown, verify
 from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.lvm.spec import LvmSpec, inputs
 
@@ -63,6 +63,7 @@ LAYER: Final = Layer(
         "lvm.cache": Action(args=LvmGroup, do=build.attach_cache),
         "lvm.pool": Action(args=LvmGroup, do=build.make_pool),
         "lvm.verify": Action(args=LvmGroup, do=verify.verify),
+        "lvm.keep": Action(args=LvmGroup, do=keep.keep, in_the_way=keep.in_the_way),
         "lvm.remove": Action(args=LvmGroup, do=teardown.teardown),
     },
 )

@@ -8,7 +8,7 @@ from typing import Final
 from raidtui.model.tool import KernelModule, Tool
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
-from raidtui.stack.md import build, describe, plan, rules, teardown, verify
+from raidtui.stack.md import build, describe, keep, plan, rules, teardown, verify
 from raidtui.stack.md.spec import MdArray, MdSpec
 
 LAYER: Final = Layer(
@@ -46,6 +46,8 @@ LAYER: Final = Layer(
         ),
         "md.sync": Action(args=MdArray, do=build.wait_for_sync),
         "md.verify": Action(args=MdArray, do=verify.verify),
+        "md.verify-syncing": Action(args=MdArray, do=verify.verify_syncing),
+        "md.keep": Action(args=MdArray, do=keep.keep, in_the_way=keep.in_the_way),
         "md.stop": Action(args=MdArray, do=teardown.teardown),
     },
 )

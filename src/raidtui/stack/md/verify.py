@@ -90,14 +90,28 @@ def verify(context: Context, array: MdArray) -> Outcome:
     """Compare the array with the requested one. Facts: the values read back. Raises ProblemError (`read-back`)."""
     name = the_array(array)
     found = kernel.read_back(name)
-    wrong = differences(array, found)
-    wrong += _member_differences(all_devices(context, array), kernel.members(name))
+    wrong = _member_differences(all_devices(context, array), kernel.members(name))
     if found["degraded"]:
         wrong.append(Difference("degraded", 0, found["degraded"]))
     if found["sync_action"] not in (None, "idle"):
         wrong.append(Difference("sync_action", "idle", found["sync_action"]))
+    return _verified(array, name, found, wrong)
+
+
+def verify_syncing(context: Context, array: MdArray) -> Outcome:
+    """Compare the array with the requested one while its initial sync goes on: every device has to be in it, in any state
+    but faulty. Facts: the values read back. Raises ProblemError (`read-back`).
+    """
+    name = the_array(array)
+    there = {member.devno: member for member in kernel.members(name) if "faulty" not in member.states}
+    devices = all_devices(context, array)
+    wrong = [Difference(device.ref, "in the array", "missing") for device in devices if device.devno not in there]
+    return _verified(array, name, kernel.read_back(name), wrong)
+
+
+def _verified(array: MdArray, name: str, found: dict[str, Any], wrong: list[Difference]) -> Outcome:
     detail = kernel.detail(name)
-    wrong += _detail_differences(array, detail)
+    wrong = [*differences(array, found), *wrong, *_detail_differences(array, detail)]
     if wrong:
         raise mismatch("the array", array.name, wrong, REMEDY)
     return Outcome("done", {**found, "mdadm": detail})

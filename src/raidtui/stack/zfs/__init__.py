@@ -7,7 +7,20 @@ from typing import Final
 from raidtui.model.tool import Tool
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer, ModuleParameters
-from raidtui.stack.zfs import arc, build, describe, free_space, plan, rewind, rollback, rules, spec, teardown, verify
+from raidtui.stack.zfs import (
+    arc,
+    build,
+    describe,
+    free_space,
+    keep,
+    plan,
+    rewind,
+    rollback,
+    rules,
+    spec,
+    teardown,
+    verify,
+)
 from raidtui.stack.zfs.commands import ArcLimit, ZfsPool
 from raidtui.stack.zfs.tuning import CLAIM, PARAMETERS, make_ready, refuse_no_way_back
 
@@ -76,6 +89,7 @@ LAYER: Final = Layer(
         "zpool.checkpoint": Action(args=ZfsPool, do=rewind.take_checkpoint),
         "zpool.rewind": Action(args=ZfsPool, do=rewind.rewind),
         "zpool.cold": Action(args=ZfsPool, do=build.make_cold),
+        "zpool.keep": Action(args=keep.KeptPool, do=keep.keep, in_the_way=keep.in_the_way),
         "zpool.destroy": Action(args=ZfsPool, do=teardown.teardown),
         "zpool.arc-back": Action(args=ArcLimit, do=arc.put_back),
     },

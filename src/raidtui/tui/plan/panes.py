@@ -19,7 +19,7 @@ from textual.widgets.tree import TreeNode
 
 from raidtui.base.text import clean, plural
 from raidtui.front.phrases import looks_line, sentence
-from raidtui.front.plan import erased_disks, sweep_words, writes_text
+from raidtui.front.plan import erased_disks, kept_lines, phase_words, sweep_words, writes_text
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.plan import Options, Plan, Step
 from raidtui.model.problem import Problem
@@ -47,11 +47,9 @@ AGAIN = Remedy("ctrl+r", "reconnect")
 def request_of(draft: Draft, options: Options, hosts: Mapping[str, tuple[str, ...]] = MappingProxyType({})) -> PlanRequest:
     """Return the plan request for the draft, without options, disks and hosts whose names the draft no longer has."""
     bind = {role: ids for role, ids in draft.bind.items() if ids and role in names_in(draft, "roles")}
-    kept = Options(
-        quick=options.quick,
-        layouts=tuple(name for name in options.layouts if name in names_in(draft, "layouts")),
-        workloads=tuple(name for name in options.workloads if name in names_in(draft, "workloads")),
-    )
+    layouts = tuple(name for name in options.layouts if name in names_in(draft, "layouts"))
+    workloads = tuple(name for name in options.workloads if name in names_in(draft, "workloads"))
+    kept = Options(options.quick, layouts, workloads, options.keep if layouts else None)
     return PlanRequest(json.dumps(draft.document, indent=2, ensure_ascii=False), bind, kept,
                        {group: hosts[group] for group in host_groups(draft) if group in hosts})  # fmt: skip
 
@@ -150,12 +148,19 @@ def overview(plan: Plan, disks: Sequence[Disk], command: str) -> RenderableType:
         fact_grid([*_costs(plan), ("Endurance", _endurance(plan, disks)), ("Measured", _chosen(plan.options))], 9),
         *([Text()] if plan.warnings else []),
         *(hanging(Text("!", style="bold"), Text(clean(warning, 1000))) for warning in plan.warnings),
+        *_kept(plan),
         Text(),
         *_erased(plan, disks),
         Text(),
         Text("The same without screens, once the scenario is saved (w)", style="dim"),
         Padding(Text(command, overflow="fold"), (0, 0, 0, 2)),
     )
+
+
+def _kept(plan: Plan) -> Iterator[RenderableType]:
+    """Yield what a plan that builds for good leaves on the server."""
+    if plan.kept is not None:
+        yield from (Text(), *(Text(line, overflow="fold") for line in kept_lines(plan.kept)))
 
 
 def _costs(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -166,7 +171,8 @@ def _costs(plan: Plan) -> Iterator[tuple[str, str]]:
     workloads = len({cell.workload for cell in plan.cells})
     matrix = f"{plural(layouts, 'layout')}, {plural(workloads, 'workload')}, {plural(rounds, 'round')}"
     matrix += " at most: what the ranking no longer needs is left out" if most else ""
-    yield "Cells", f"{len(plan.cells)} {glyphs().dot} {matrix}"
+    if plan.cells:
+        yield "Cells", f"{len(plan.cells)} {glyphs().dot} {matrix}"
     for sweep in plan.sweeps:
         yield "Sweep", sweep_words(sweep)
     if plan.ceilings:
@@ -188,6 +194,8 @@ def _endurance(plan: Plan, disks: Sequence[Disk]) -> str:
 
 
 def _chosen(options: Options) -> str:
+    if options.keep is not None:
+        return f"nothing: {', '.join(clean(name, 40) for name in options.layouts)} is built for good"
     what = "a rehearsal of at most 3 s a workload: good for trying, not for comparing" if options.quick else "in full"
     parts = [what]
     if options.layouts:
@@ -267,7 +275,7 @@ def groups(plan: Plan) -> Iterator[StepGroup]:
             first.add(step.id)
         erased.update(step.erases)
     numbered = enumerate(plan.steps, 1)
-    for (block, phase), steps in itertools.groupby(numbered, key=lambda pair: (pair[1].block, pair[1].phase)):
+    for (block, phase), steps in itertools.groupby(numbered, key=lambda pair: (pair[1].block, phase_words(plan, pair[1]))):
         yield StepGroup(f"{clean(block) or 'whole run'}: {phase}", tuple(steps), frozenset(first))
 
 
@@ -275,6 +283,8 @@ def commands_text(plan: Plan) -> str:
     """Return every command of the plan in shell syntax, with the steps as comments."""
     lines = [f"# plan {plan.digest[:12]} of {clean(plan.scenario.get('name', ''))}"]
     for group in groups(plan):
+        if plan.kept is not None and group.steps[0][1].phase == "teardown":
+            continue  # it happens only if the build fails
         lines += ["", f"# {group.title}"]
         for number, step in group.steps:
             lines.append(f"# {number}. {clean(step.title)}")

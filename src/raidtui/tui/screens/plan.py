@@ -25,6 +25,7 @@ from raidtui.tui.compose.files import save
 from raidtui.tui.draft import Draft, host_groups, names_in
 from raidtui.tui.host_names import ask_hosts
 from raidtui.tui.plan.dialogs import ChoiceDialog, ConsentDialog
+from raidtui.tui.plan.keeping import ask_keep
 from raidtui.tui.plan.panes import (
     StepTree,
     commands_text,
@@ -47,8 +48,9 @@ class Overview(VerticalScroll):
 ## The plan
 
 The plan of the draft: its steps, time, writes and erased disks. **tab** goes to the steps, **s** asks for your consent and
-starts, **e** makes it a rehearsal, **o** chooses layouts and workloads. **w** saves the scenario, **y** copies the command
-line that does the same with the saved file.
+starts, **e** makes it a rehearsal, **o** chooses layouts and workloads. **b** plans one layout that is built for good: it
+stays, mounted where you say; nothing is measured, and **b** again plans the measurement. **w** saves the scenario, **y**
+copies the command line that does the same with the saved file.
 """
 
 
@@ -69,6 +71,8 @@ class PlanScreen(ModeScreen):
         Binding("s", "consent", "Start", id="plan.start", tooltip="Consent to what is erased, and start"),
         Binding("e", "rehearse", "Rehearsal", id="plan.quick", tooltip="At most 3 s a workload, or in full"),
         Binding("o", "choose", "Only", id="plan.only", tooltip="Choose layouts and workloads"),
+        Binding("b", "build", "Build for good", id="plan.build", show=False,
+                tooltip="Build one layout for good, or measure again"),
         Binding("h", "hosts", "Hosts", id="plan.hosts", tooltip="Name the hosts that load what the server exports",
                 show=False),
         Binding("tab", "other_pane", "Steps", id="plan.pane", tooltip="From the overview to the steps and back"),
@@ -195,7 +199,9 @@ class PlanScreen(ModeScreen):
             return True if self._plan is not None and not self._busy else None
         if action == "hosts":
             return bool(host_groups(self.raidtui.draft))
-        if action in ("rehearse", "choose", "again"):
+        if action in ("rehearse", "choose") and self._options.keep is not None:
+            return None
+        if action in ("rehearse", "choose", "again", "build"):
             return True if not missing(self.raidtui.draft) and self._busy != _STARTING else None
         return True
 
@@ -215,6 +221,13 @@ class PlanScreen(ModeScreen):
         if options is not None:
             self._options = options
             self._ask_if_changed()
+
+    def action_build(self) -> None:
+        """Ask for the layout to build for good, or go back to the plan that measures."""
+        if self._options.keep is not None:
+            self._choose(Options())
+        else:
+            ask_keep(self.raidtui, names_in(self.raidtui.draft, "layouts"), self._options, self._choose)
 
     def action_hosts(self) -> None:
         ask_hosts(self.raidtui, self._ask_if_changed)
