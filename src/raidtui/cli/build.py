@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
                         help="consent: serial or WWN of every disk that the plan erases, no other")  # fmt: skip
     parser.add_argument("--detach", action="store_true", help="start it and return at once")
     parser.add_argument("--json", action="store_true", help="print JSON: one event per line")
-    parser.set_defaults(quick=False, workload=[], host=[])
+    parser.set_defaults(quick=False, workload=[], host=[], output=None)
 
 
 def run(args: Namespace) -> int:

@@ -247,10 +247,6 @@ def finish(args: Namespace, view: RunView, engine: EngineClient) -> int:
     code = finished.exit if finished else view.recovered.exit if view.recovered else int(Exit.LEFT_BEHIND)
     for problem in finished.problems if finished else ():
         print(sentence(problem), file=sys.stderr)
-    if view.plan is not None and view.plan.kept is not None:
-        if view.kept and not args.json:
-            print_lines(["", *kept_lines(view.plan.kept)])
-        return code
     try:
         raw = _fetched(args, view.run, engine)
     except ProblemError as error:
@@ -265,6 +261,8 @@ def finish(args: Namespace, view: RunView, engine: EngineClient) -> int:
             out.print()
             show_comparison(compare(result), out)
             show_rankings(result.ranking, out)
+        if view.kept and view.plan is not None and view.plan.kept is not None:
+            print_lines(["", *kept_lines(view.plan.kept)])
         print(f"\nResult: {clean(path, 4096)}")
     else:
         print(f"result: {clean(path, 4096)}", file=sys.stderr)
