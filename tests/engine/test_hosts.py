@@ -84,7 +84,7 @@ def test_hosts_that_do_not_fit_are_refused(found: list[Host], code: str):
     scenario = read_document(json.dumps(SCENARIO)).scenario
     with pytest.raises(ProblemError) as caught:
         find_hosts(scenario, scenario.layouts.values(), ADDRESSES, lambda _: {"clients": tuple(found)})
-    assert [problem.code for problem in caught.value.problems] == [code]
+    assert [(problem.code, bool(problem.remedy)) for problem in caught.value.problems] == [(code, True)]
     hosts = find_hosts(scenario, scenario.layouts.values(), ADDRESSES, lambda _: {"clients": (host(1), host(2))})
     assert hosts["clients"][1].ref == "clients-2"
 
@@ -103,7 +103,7 @@ def test_as_many_hosts_are_named_as_the_scenario_counts():
     for said, code in (({}, missing), ({"clients": ("c1",)}, missing), ({"others": ("c1",)}, unknown)):
         with pytest.raises(ProblemError) as caught:
             find_hosts(scenario, scenario.layouts.values(), said, lambda _: {})
-        assert caught.value.problems[0].code == code
+        assert (caught.value.problems[0].code, bool(caught.value.problems[0].remedy)) == (code, True)
 
 
 def test_hosts_that_no_layout_is_exported_to_are_not_asked():

@@ -80,3 +80,10 @@ def test_this_machines_adapters_are_found() -> None:
     assert found.keys() >= adapters
     assert "lo" not in found
     assert all(one.mtu for one in found.values())
+
+
+def test_an_interface_without_a_known_speed_is_named_first() -> None:
+    assert Interface("eth0", driver="virtio_net", up=True, mtu=1500).words == "virtio_net of unknown speed, MTU 1500"
+    assert Interface("eth0", driver="mlx5_core", up=True, speed_mbit_s=25_000).words == "25 Gbit/s mlx5_core"
+    assert RdmaPort("rxe0", 1, "Ethernet", "eth0", "rxe", True).words == "Ethernet rxe of unknown speed"
+    assert RdmaPort("mlx5_0", 1, "InfiniBand", "", "mlx5_core", False).words == "down InfiniBand mlx5_core"

@@ -43,11 +43,12 @@ def addresses(plan: Plan) -> dict[str, tuple[str, ...]]:
 
 
 def system_words(view: HostView) -> str:
-    """`c1, kernel 6.12, 4 CPUs, 16 GiB of memory, fio 3.39`."""
-    found = [clean(view.host, 60), f"kernel {clean(view.kernel, 60)}" if view.kernel else ""]
+    """`c1, 4 CPUs, 16 GiB of memory, fio 3.39, kernel 6.12`: a narrow screen cuts the end."""
+    found = [clean(view.host, 60)]
     found += [plural(view.cpus, "CPU") if view.cpus else ""]
     found += [f"{size_text(view.memory_bytes)} of memory" if view.memory_bytes else ""]
     found += [f"fio {clean(view.fio, 40)}" if view.fio else ""]
+    found += [f"kernel {clean(view.kernel, 60)}" if view.kernel else ""]
     return ", ".join(filter(None, found))
 
 
@@ -55,7 +56,7 @@ def network_lines(view: HostView) -> Iterator[str]:
     """Yield a line for each interface and each RDMA port: speed, driver, MTU, and which one is the link."""
     link = view.link.interface if view.link is not None else ""
     for one in view.networks:
-        here = f", {clean(view.own_address, 60)} to the storage server" if one.name == link else ""
+        here = f", {clean(view.own_address, 60)} to storage" if one.name == link else ""
         yield f"{clean(one.name, 40)}: {clean(one.words, 120)}{here}"
     for port in view.rdma:
         on = f" on {clean(port.interface, 40)}" if port.interface else ""

@@ -152,8 +152,12 @@ class Interface(msgspec.Struct, frozen=True, omit_defaults=True):
         """`25 Gbit/s mlx5_core, MTU 9000`."""
         if not self.up:
             return f"down {self.driver or self.kind}".strip()
-        speed = "unknown speed" if self.speed_mbit_s is None else speed_text(self.speed_mbit_s)
-        return f"{speed} {self.driver or self.kind}".strip() + (f", MTU {self.mtu}" if self.mtu else "")
+        return _at_speed(self.driver or self.kind, self.speed_mbit_s) + (f", MTU {self.mtu}" if self.mtu else "")
+
+
+def _at_speed(what: str, mbit_s: int | None) -> str:
+    """`25 Gbit/s mlx5_core`, or `virtio_net of unknown speed`."""
+    return f"{what} of unknown speed".strip() if mbit_s is None else f"{speed_text(mbit_s)} {what}".strip()
 
 
 class RdmaPort(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -177,8 +181,8 @@ class RdmaPort(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def words(self) -> str:
         """`100 Gbit/s InfiniBand mlx5_core`."""
-        speed = "down" if not self.up else "unknown speed" if self.speed_mbit_s is None else speed_text(self.speed_mbit_s)
-        return " ".join(filter(None, (speed, self.link_layer, self.driver)))
+        what = " ".join(filter(None, (self.link_layer, self.driver)))
+        return _at_speed(what, self.speed_mbit_s) if self.up else f"down {what}".strip()
 
 
 class LinkEnd(msgspec.Struct, frozen=True, omit_defaults=True):

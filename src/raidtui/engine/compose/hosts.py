@@ -119,11 +119,14 @@ def find_hosts(
     """
     known = clients_of(scenario)
     if strange := [group for group in said if group not in known]:
-        raise ProblemError(UNKNOWN_NAME.problem(f"there is no group of hosts {strange[0]!r} to name", place="--host"))
+        remedy = f"Groups: {', '.join(known) or 'none'}."
+        raise ProblemError(UNKNOWN_NAME.problem(f"there is no group of hosts {strange[0]!r} to name", place="--host",
+                                                remedy=remedy))  # fmt: skip
     used = {all_layers()[layer.kind].exported_to(layer.spec) for node in layouts for layer in node.walk()}
     wanted = {group: count for group, count in known.items() if group in used}
     if problems := [
-        HOSTS_MISSING.problem(f"{group} has {count} hosts, and --host names {named}", place=f"--host {group}")
+        HOSTS_MISSING.problem(f"{group} has {count} hosts, and --host names {named}", place=f"--host {group}",
+                              remedy=HOSTS_MISSING.way_out)
         for group, count in wanted.items() if (named := len(said.get(group, ()))) != count
     ]:  # fmt: skip
         raise ProblemError(*problems)
@@ -140,16 +143,17 @@ def _wrong(hosts: Sequence[Host], storage: tuple[str, str]) -> Iterator[Problem]
     for kernel, times in Counter((host.boot_id, host.machine_id) for host in hosts).items():
         if times > 1:
             names = ", ".join(f"{host.ref} ({host.address})" for host in hosts if (host.boot_id, host.machine_id) == kernel)
-            yield HOST_TWICE.problem(f"{names} are one host", exit=Exit.REFUSED)
+            yield HOST_TWICE.problem(f"{names} are one host", exit=Exit.REFUSED, remedy=HOST_TWICE.way_out)
     for host in hosts:
         if (host.boot_id, host.machine_id) == storage:
-            yield HOST_TWICE.problem(f"{host.ref} ({host.address}) is the storage server", exit=Exit.REFUSED)
+            text = f"{host.ref} ({host.address}) is the storage server"
+            yield HOST_TWICE.problem(text, exit=Exit.REFUSED, remedy=HOST_TWICE.way_out)
         if not host.storage_address:
             yield HOST_NO_LINK.problem(f"ssh to {host.address} did not tell the addresses of the link", place=host.ref,
-                                       exit=Exit.REFUSED)  # fmt: skip
+                                       exit=Exit.REFUSED, remedy=HOST_NO_LINK.way_out)  # fmt: skip
         elif host.storage_address.lower().startswith("fe80:"):
             text = f"the storage server is {host.storage_address} to {host.ref}, which is valid on one link alone"
             yield HOST_LINK_LOCAL.problem(text, place=host.ref, exit=Exit.REFUSED, remedy=HOST_LINK_LOCAL.way_out)
         if abs(host.clock_difference_s) > _CLOCKS_APART_S:
             text = f"the clock of {host.ref} is {host.clock_difference_s:+.0f} s from that of the storage server"
-            yield HOST_CLOCK.problem(text, place=host.ref, exit=Exit.REFUSED)
+            yield HOST_CLOCK.problem(text, place=host.ref, exit=Exit.REFUSED, remedy=HOST_CLOCK.way_out)
