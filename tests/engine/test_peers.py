@@ -249,3 +249,11 @@ def test_a_fio_that_is_slow_to_answer_is_installed_all_the_same(tmp_path, monkey
     monkeypatch.setattr(peer, "find_tool", lambda _: str(fio))
     monkeypatch.setattr(peer, "_FIO_ANSWERS_S", 2.0)
     assert peer._fio_version() == version
+
+
+def test_what_ssh_says_in_several_lines_is_one_sentence_of_the_message():
+    says = r"printf 'Warning: added.\r\nPermission denied (publickey).\r\n' >&2; exit 255"
+    with pytest.raises(ProblemError) as caught:
+        Peer("clients-1", ("sh", "-c", says), "root@c1")
+    (problem,) = caught.value.problems
+    assert problem.message.endswith(": Warning: added. · Permission denied (publickey).")

@@ -165,7 +165,7 @@ class Peer:
             self._noise += line + b"\n"  # a login script's words
         said = self._said()
         answer = answer_in(said)
-        why = answer.text if answer else clean(said[-400:]) or "no answer"
+        why = answer.text if answer else _in_a_line(said[-400:]) or "no answer"
         raise fail(HOST_UNREACHABLE, f"raidtui could not be started on {self.name}: {why}", place=self.name,
                    remedy=self._way_to_reach(), exit=Exit.REFUSED)  # fmt: skip
 
@@ -230,7 +230,7 @@ class Peer:
 
     def _gone(self) -> ProblemError:
         self.lost = True
-        said = clean(self._said()[-300:])
+        said = _in_a_line(self._said()[-300:])
         return fail(HOST_LOST, f"{self.name} does not answer any more{f': {said}' if said else ''}", place=self.name,
                     remedy=HOST_LOST.way_out.replace("HOST", self.address), exit=Exit.LEFT_BEHIND)  # fmt: skip
 
@@ -242,6 +242,11 @@ class Peer:
             self._child.stdin.close()
         if self._child.wait(5.0) is None:
             self._child.end()
+
+
+def _in_a_line(said: str) -> str:
+    """Return what ssh said in several lines, ended as a terminal wants them, as one."""
+    return clean(" · ".join(filter(None, map(str.strip, said.splitlines()))))
 
 
 def _environment() -> dict[str, str]:
