@@ -18,9 +18,9 @@ LAYOUTS: dict[str, Any] = {
     "raid6-xfs": {"filesystem": {"type": "xfs", "on": {"md": {"level": "raid6", "on": "@data", "chunk": "64KiB"}}}},
     "raid5-ext4": {"filesystem": {"type": "ext4", "on": {"lvm": {"type": "raid5", "on": "@data", "size": "50%"}}}},
     "raidz2": {"zpool": {"vdevs": [{"raidz2": "@data"}], "dataset": {"properties": {"compression": "lz4"}}}},
-    "btrfs": {"filesystem": {"type": "btrfs", "on": {"partition": {"on": "@data", "use": "60%"}}, "subvolume": "home"}},
+    "btrfs": {"filesystem": {"type": "btrfs", "on": "@data", "subvolume": "home"}},
     "zvol": {"zpool": {"vdevs": [{"mirror": ["@data"]}], "volume": {"size": "50%"}}},
-    "mirror": {"md": {"level": "raid1", "on": "@data"}},
+    "mirror": {"md": {"level": "raid1", "on": {"partition": {"on": "@data", "use": "60%"}}}},
     "linear": {"lvm": {"type": "linear", "on": "@data", "size": "50%"}},
     "xfs": {"filesystem": {"type": "xfs", "on": {"lvm": {"type": "linear", "on": "@data", "size": "50%"}}}},
 }  # fmt: skip

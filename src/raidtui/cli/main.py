@@ -68,8 +68,9 @@ A server needs only ssh and Python 3.11 or newer: raidtui brings its code along.
 EPILOG = """exit codes: 0 done, every cell valid · 1 unexpected error · 2 usage, unreadable
 or invalid file, server not reached or its answer unusable · 3 refused, nothing
 was touched · 4 build failed, disks restored · 5 measured, but a cell is
-invalid; or compare --fail-if is met, or lint found something · 6 something is
-left behind: recover · 130 cancelled, disks restored
+invalid; or compare --fail-if is met, or lint found something, or what follows
+a kept build failed · 6 something is left behind: recover · 130 cancelled, disks
+restored
 With several servers it is the gravest code: 6, 1, 4, 130, 5; a server on which
 nothing ran counts as 5."""
 

@@ -44,4 +44,6 @@ def keep(context: Context, kept: KeptFilesystem) -> Outcome:
     """Take it out of the run's own folder, and mount it where it was asked. Raises ProblemError."""
     path = all_devices(context, kept.fs)[0].path
     unmounted = teardown(context, kept.fs).commands
-    return Outcome("done", {"path": kept.mount}, (*unmounted, *run_all(argvs(kept, path), context.folder / "work")))
+    with context.lend(kept.fs.disks):  # none of them is held while it is mounted
+        mounted = run_all(argvs(kept, path), context.folder / "work")
+    return Outcome("done", {"path": kept.mount}, (*unmounted, *mounted))
