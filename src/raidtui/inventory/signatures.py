@@ -101,7 +101,8 @@ def _signature(library: Any, probe: int, where: str) -> Signature:
 
     if kind := value(b"TYPE"):
         damaged = value(b"SBBADCSUM") == "1"
-        return Signature(kind, value(b"UUID"), value(b"LABEL"), value(b"USAGE"), value(b"VERSION"), where, damaged)
+        uuid = value(b"UUID") or value(b"LOGUUID")  # a log of XFS has the filesystem's
+        return Signature(kind, uuid, value(b"LABEL"), value(b"USAGE"), value(b"VERSION"), where, damaged)
     return Signature(value(b"PTTYPE") or "unknown", value(b"PTUUID"), usage="partitions", where=where)
 
 

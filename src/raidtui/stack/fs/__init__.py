@@ -10,6 +10,14 @@ from raidtui.stack.fs import build, describe, keep, plan, rules, verify
 from raidtui.stack.fs.spec import Filesystem, FilesystemSpec
 from raidtui.stack.layer import Layer
 
+
+def _leaves(fs: Filesystem) -> tuple[tuple[str, ...], ...]:
+    """Return its signature; of XFS also that of its log: md's partial parity log (PPL) has copies of the log's records
+    where libblkid looks for an external log.
+    """
+    return ((fs.type, fs.uuid), *([("xfs_external_log", fs.uuid)] if fs.type == "xfs" else []))
+
+
 LAYER: Final = Layer(
     kind="filesystem",
     title="filesystem",
@@ -45,7 +53,7 @@ LAYER: Final = Layer(
     also_called={"fs": "filesystem"}
     | {kind: f'filesystem with "type": "{kind}"' for kind in ("btrfs", "ext4", "f2fs", "xfs")},
     actions={
-        "fs.make": Action(args=Filesystem, do=build.make, undo=build.teardown, leaves=lambda fs: ((fs.type, fs.uuid),)),
+        "fs.make": Action(args=Filesystem, do=build.make, undo=build.teardown, leaves=_leaves),
         "fs.subvolume": Action(args=Filesystem, do=build.make_subvolume, undo=build.teardown),
         "fs.mount": Action(
             args=Filesystem, do=build.mount, undo=build.teardown, health=verify.health, members=verify.members
