@@ -68,6 +68,8 @@ def test_options_of_the_session_are_those_asked_for() -> None:
     made = texts(plan(queue_depth=64, session_commands=512, immediate_data=False))
     assert any(text.endswith("-n node.session.queue_depth -v 64") for text in made)
     assert any(text.endswith("-n node.session.cmds_max -v 512") for text in made)
+    for depth, commands in ((32, 128), (113, 128), (114, 256), (128, 256), (1024, 2048)):
+        assert any(text.endswith(f"-n node.session.cmds_max -v {commands}") for text in texts(plan(queue_depth=depth)))
     assert any(text.endswith("-n node.session.iscsi.ImmediateData -v No") for text in made)
     assert any(text.endswith("set parameter ImmediateData=No") for text in made)
 
@@ -131,6 +133,9 @@ def test_another_plan_has_other_names_everywhere() -> None:
     [
         ({"session_commands": 256}, 1, []),
         ({"session_commands": 100}, 1, ["iscsi-session-commands"]),
+        ({"session_commands": 128, "queue_depth": 113}, 1, []),
+        ({"session_commands": 128, "queue_depth": 114}, 1, ["iscsi-session-commands"]),
+        ({"queue_depth": 1024}, 1, []),
         ({}, 0, ["iscsi-none"]),
         ({"transport": "iser", "to": "clients"}, 1, []),
         ({"transport": "iser", "address": "10.0.0.1"}, 1, []),

@@ -21,7 +21,7 @@ from raidtui.stack.auth import SHOWN
 from raidtui.stack.exports import LOOPBACK, port_of
 from raidtui.stack.iscsi.spec import (
     DEFAULT_QUEUE_DEPTH,
-    DEFAULT_SESSION_COMMANDS,
+    RESERVED_COMMANDS,
     IscsiExport,
     IscsiSpec,
     Login,
@@ -48,7 +48,8 @@ NONE: Final = Refusal(
 COMMANDS: Final = Refusal(
     "iscsi-session-commands",
     "Invalid number of commands of a session",
-    "open-iscsi takes a power of two from 2 to 2048.",
+    "open-iscsi takes a power of two from 2 to 2048, and the kernel keeps 15 of them for itself: a device never has more "
+    "than the rest.",
     "Write 128 or another power of two.",
 )
 ADDRESS: Final = Refusal(
@@ -68,9 +69,13 @@ def check(spec: IscsiSpec, counts: Counts, place: str) -> list[Problem]:
     problems = []
     if counts.get("on", 0) < 1:
         problems.append(NONE.problem("there is no device to export", place=f"{place}.on", remedy=NONE.way_out))
-    if spec.session_commands.bit_count() != 1:
-        text = f"{spec.session_commands} is no power of two"
+    room = spec.commands - RESERVED_COMMANDS
+    if spec.commands.bit_count() != 1:
+        text = f"{spec.commands} is no power of two"
         problems.append(COMMANDS.problem(text, place=f"{place}.session_commands", remedy=COMMANDS.way_out))
+    elif spec.queue_depth > room:
+        text = f"{spec.commands} commands of a session leave {max(0, room)} for a queue depth of {spec.queue_depth}"
+        problems.append(COMMANDS.problem(text, place=f"{place}.session_commands", remedy="Ask for more, or leave it out."))
     if text := wrong_address(spec.address, spec.to, "iser" if spec.transport == "iser" else ""):
         problems.append(ADDRESS.problem(text, place=f"{place}.address", remedy=ADDRESS.way_out))
     return problems
@@ -99,7 +104,7 @@ def defaults(spec: IscsiSpec, counts: Counts) -> Mapping[str, tuple[str, str]]:
     return {
         "transport": ("tcp", "the usual network"),
         "queue_depth": (str(DEFAULT_QUEUE_DEPTH), "open-iscsi's default"),
-        "session_commands": (str(DEFAULT_SESSION_COMMANDS), "open-iscsi's default"),
+        "session_commands": (str(spec.commands), "open-iscsi's 128, or as many as the queue depth needs"),
         "immediate_data": ("true", "the default of target and initiator"),
     }
 
@@ -174,7 +179,7 @@ def _export(spec: IscsiSpec, below: Sequence[Part], created: Created, logins: Se
         devices=units,
         disks=tuple(dict.fromkeys(disk for one in below for disk in one.disks)),
         queue_depth=spec.queue_depth,
-        session_commands=spec.session_commands,
+        session_commands=spec.commands,
         immediate_data=spec.immediate_data,
         transport=spec.transport,
         key=first.key,

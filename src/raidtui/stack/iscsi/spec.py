@@ -16,6 +16,8 @@ Transport = Literal["tcp", "iser"]
 DEFAULT_QUEUE_DEPTH: Final = 32
 DEFAULT_SESSION_COMMANDS: Final = 128
 """node.session.queue_depth and node.session.cmds_max of open-iscsi (iscsid.conf)."""
+RESERVED_COMMANDS: Final = 15
+"""Commands of a session that the kernel keeps for itself (ISCSI_MGMT_CMDS_MAX, include/scsi/libiscsi.h)."""
 
 
 class IscsiSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -35,12 +37,20 @@ class IscsiSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     """chap: the initiator proves that it has a random key (CHAP), which is in memory only. Default: its name is enough."""
     queue_depth: Annotated[int, Meta(ge=1, le=1024)] = DEFAULT_QUEUE_DEPTH
     """Commands in flight of each device (node.session.queue_depth)."""
-    session_commands: Annotated[int, Meta(ge=2, le=2048)] = DEFAULT_SESSION_COMMANDS
-    """Commands in flight of the session, a power of two (node.session.cmds_max)."""
+    session_commands: Annotated[int, Meta(ge=2, le=2048)] | None = None
+    """Commands in flight of the session, a power of two (node.session.cmds_max). The kernel keeps 15 of them for itself.
+    Default: 128, or as many as the queue depth needs."""
     immediate_data: bool = True
     """Send the first data of a write together with its command (ImmediateData, RFC 7143, 13.11)."""
     tuning: Tuning | None = None
     """Kernel settings while the devices are connected."""
+
+
+    @property
+    def commands(self) -> int:
+        """Return the commands in flight of the session."""
+        least: int = 1 << (self.queue_depth + RESERVED_COMMANDS - 1).bit_length()
+        return self.session_commands or max(DEFAULT_SESSION_COMMANDS, least)
 
 
 class Unit(msgspec.Struct, frozen=True):
