@@ -105,7 +105,8 @@ def test_a_build_that_is_killed_is_undone(lab: Lab, tmp_path: Path) -> None:
 def test_what_is_kept_survives_a_kill_before_the_run_has_ended(lab: Lab, tmp_path: Path) -> None:
     serials = list(lab.serials[:4])
     kill = (
-        "cd /var/lib/raidtui/runs; before=$(ls | tail -1); until run=$(ls | tail -1); [ x$run != x$before ] && "
+        "before=$(ls /var/lib/raidtui/runs | tail -1); until cd /var/lib/raidtui/runs; do sleep 0.02; done; "
+        "until run=$(ls | tail -1); [ x$run != x$before ] && "
         "grep -q '\"outcome\":\"kept\"' $run/journal.jsonl; do sleep 0.02; done; kill -9 $(cat $run/runner.lock)"
     )
     try:
