@@ -116,7 +116,7 @@ def test_every_mount_is_harmless_and_every_step_can_be_undone() -> None:
         assert mount.undo == (("umount", "/run/raidtui/mnt/rtabcd1234a"),)
         assert make.creates is not None
         assert make.creates.uuid in " ".join(make.commands[0])
-        assert LAYER.actions["fs.make"].leaves(make.args) == ((type_, make.creates.uuid),)
+        assert LAYER.actions["fs.make"].leaves(make.args)[0] == (type_, make.creates.uuid)
 
 
 def test_options_reach_the_commands() -> None:
