@@ -84,8 +84,22 @@ class Mapping(NamedTuple):
 
     @property
     def volume(self) -> str:
-        """`volume_rimage_0`; names of this layer have no dashes, which device-mapper would double."""
-        return self.name.partition("-")[2]
+        """`volume_rimage_0`"""
+        return split_name(self.name)[1]
+
+
+_DM_NAME: Final = re.compile(r"((?:[^-]|--)*)-(.*)")
+
+
+def dm_name(group: str, volume: str) -> str:
+    """Return the device-mapper name of a volume; hyphens of the group's name are doubled in it (lvm(8))."""
+    return f"{group.replace('-', '--')}-{volume}"
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Return group and volume of a device-mapper name; the whole name and nothing if it is none of a volume."""
+    found = _DM_NAME.fullmatch(name)
+    return (found[1].replace("--", "-"), found[2]) if found else (name, "")
 
 
 class Status(NamedTuple):
@@ -101,7 +115,7 @@ def mappings(group: str) -> list[Mapping]:
     found = []
     for folder in SYS_BLOCK.glob("dm-*/dm"):
         name = read_text(folder / "name") or ""
-        if name.startswith(f"{group}-") and (read_text(folder / "uuid") or "").startswith("LVM-"):
+        if split_name(name)[0] == group and (read_text(folder / "uuid") or "").startswith("LVM-"):
             found.append(Mapping(folder.parent.name, name, _entries(folder.parent / "holders")))
     return sorted(found)
 
@@ -120,7 +134,7 @@ def lowest(node: str) -> set[str]:
     below: set[str] = set()
     for slave in _entries(SYS_BLOCK / node / "slaves"):
         names = [read_text(SYS_BLOCK / name / "dm/name") or "" for name in (node, slave)]
-        same_group = names[0].partition("-")[0] == names[1].partition("-")[0]
+        same_group = split_name(names[0])[0] == split_name(names[1])[0]
         below |= lowest(slave) if same_group else {slave}
     return below
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
 
-from raidtui.base.files import read_text
 from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Problem
@@ -14,10 +12,8 @@ from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.keeping import name_taken
 from raidtui.stack.lvm.commands import flat, limits, run_command
-from raidtui.stack.lvm.devices import paths_of
+from raidtui.stack.lvm.devices import mappings, paths_of
 from raidtui.stack.lvm.group import LvmGroup
-
-_MAPPINGS: Final = Path("/sys/block")
 
 
 def autoactivation_argv(vg: LvmGroup, paths: Sequence[str]) -> Argv:
@@ -27,10 +23,7 @@ def autoactivation_argv(vg: LvmGroup, paths: Sequence[str]) -> Argv:
 
 def in_the_way(vg: LvmGroup) -> Iterator[Problem]:
     """Yield the problem of a name that another group has, active or not."""
-    # device-mapper doubles a hyphen within a name.
-    active = f"{vg.name.replace('-', '--')}-"
-    mapped = any((read_text(path) or "").startswith(active) for path in _MAPPINGS.glob("dm-*/dm/name"))
-    if mapped or Path("/dev", vg.name).exists() or vg.name in _groups():
+    if mappings(vg.name) or Path("/dev", vg.name).exists() or vg.name in _groups():
         yield name_taken("volume group", vg.name)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from raidtui.model.problem import ProblemError
 from raidtui.stack.lvm.commands import read_output, read_report
-from raidtui.stack.lvm.devices import lowest, node_bytes, read_label, volume_node
+from raidtui.stack.lvm.devices import dm_name, lowest, node_bytes, read_label, volume_node
 from raidtui.stack.lvm.group import LvmGroup, PhysicalVolume
 from raidtui.stack.nodes import devno
 from raidtui.stack.read_back import Difference
@@ -135,7 +135,7 @@ def volume_differences(
 
 def kernel_options(group: str, volume: str) -> tuple[str, ...]:
     """Return the words of a volume's first target in the kernel's table. Raises ProblemError (`tool-failed`)."""
-    return tuple(read_output(("dmsetup", "table", f"{group}-{volume}")).split())
+    return tuple(read_output(("dmsetup", "table", dm_name(group, volume))).split())
 
 
 def _placement(vg: LvmGroup, node: str | None, devices: list[Device]) -> list[Difference]:
