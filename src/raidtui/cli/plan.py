@@ -8,6 +8,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+import msgspec
+
 from raidtui.base.text import clean, plural
 from raidtui.cli.screen import connect, print_json, print_lines
 from raidtui.client.engine_client import EngineClient
@@ -211,8 +213,7 @@ def command_line(plan: Plan, args: Namespace) -> str:
     more += ["--detach"] if getattr(args, "detach", False) else []
     more += ["-o", args.output] if getattr(args, "output", None) else []
     on = ["--on", args.on] if args.on else []
-    options = Options(quick=args.quick, layouts=tuple(args.layout), workloads=tuple(args.workload),
-                      keep=plan.options.keep)
+    options = msgspec.structs.replace(plan.options, workloads=tuple(args.workload))  # shorthand as it was typed
     return replay_line(plan, args.scenario, options, on=on, more=more)
 
 

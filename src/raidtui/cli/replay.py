@@ -261,8 +261,8 @@ def finish(args: Namespace, view: RunView, engine: EngineClient) -> int:
             out.print()
             show_comparison(compare(result), out)
             show_rankings(result.ranking, out)
-        if view.kept and view.plan is not None and view.plan.kept is not None:
-            print_lines(["", *kept_lines(view.plan.kept)])
+        if (kept := view.kept_layout) is not None:
+            print_lines(["", *kept_lines(kept)])
         print(f"\nResult: {clean(path, 4096)}")
     else:
         print(f"result: {clean(path, 4096)}", file=sys.stderr)

@@ -166,9 +166,9 @@ _ENDINGS = {
 
 def ending_line(view: RunView, finished: RunFinished) -> str:
     """Return the line that tells the end of a run."""
-    if view.kept and view.plan is not None and view.plan.kept is not None:
+    if (kept := view.kept_layout) is not None:
         rest = "" if finished.exit == Exit.DONE else ", but not everything after it succeeded"
-        return f"run {clean(view.run)} done: {clean(view.plan.kept.path)} is built and kept{rest}"
+        return f"run {clean(view.run)} done: {clean(kept.path)} is built and kept{rest}"
     known = finished.exit in set(Exit)
     words = _ENDINGS.get(Exit(finished.exit)) if known else None
     invalid = sum(not cell.valid for cell in view.cells)

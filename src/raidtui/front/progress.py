@@ -25,7 +25,7 @@ from raidtui.model.event import (
 )
 from raidtui.model.hosts import HostLoad
 from raidtui.model.measure import Sample
-from raidtui.model.plan import KEPT, Plan
+from raidtui.model.plan import KEPT, Kept, Plan
 from raidtui.model.result import Cell
 
 _PACE_FROM_S = 10.0
@@ -69,6 +69,11 @@ class RunView(msgspec.Struct, frozen=True):
     recovered: RecoverFinished | None = None
     kept: bool = False
     """True once the layout is the operator's (`raidtui build`)."""
+
+    @property
+    def kept_layout(self) -> Kept | None:
+        """The layout that is the operator's now; None before that, and for runs that measure."""
+        return self.plan.kept if self.kept and self.plan is not None else None
 
     @property
     def title(self) -> str:

@@ -156,8 +156,7 @@ def _kept(made: Lasting) -> Iterator[str]:
         yield "[[ -d /etc/mdadm ]] && conf=/etc/mdadm/mdadm.conf"
         yield from (f'mdadm --detail --brief {shlex.quote(path)} >> "$conf"' for path in made.arrays)
         yield "# If the system itself boots from them: update-initramfs -u, or dracut --force."
-    for uuid, kind, options in made.mounted:
-        line = f"UUID={uuid} {made.path} {kind} {options} 0 0"
+    for line in made.mounted:
         yield ""
         yield f"say {shlex.quote(f'Mount it on {made.path}, now and at boot')}"
         yield f"mkdir -p {shlex.quote(made.path)}"

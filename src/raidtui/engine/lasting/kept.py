@@ -80,12 +80,12 @@ def _keeping(drafts: Sequence[Draft], mount: str, paths: Mapping[str, str]) -> I
             argv = autoactivation_argv(args, [args.paths.get(pv.ref) or paths[pv.ref] for pv in args.pvs])
             yield Draft("lvm.keep", f"Activate {args.name} whenever the server starts", args, (argv,))
         elif isinstance(args, ZfsPool) and draft.action == "zpool.create":
-            kept_pool = zfs_keep.KeptPool(args, "" if args.has_volume else mount, args.disks)
+            kept_pool = zfs_keep.KeptPool(args, "" if args.has_volume else mount)
             title = f"Import {args.name} whenever the server starts"
             title += f", and mount {args.dataset} on {mount}" if kept_pool.mount else ""
             yield Draft("zpool.keep", title, kept_pool, zfs_keep.argvs(kept_pool), seconds=2.0)
         elif isinstance(args, Filesystem) and draft.action == "fs.make":
-            kept = fs_keep.KeptFilesystem(args, mount, args.disks)
+            kept = fs_keep.KeptFilesystem(args, mount)
             argvs = fs_keep.argvs(kept, args.paths[args.devices[0]])
             yield Draft("fs.keep", f"Mount it on {mount} for everybody", kept, argvs, seconds=1.0)
 
@@ -100,7 +100,7 @@ def _by_hand(drafts: Sequence[Draft]) -> Iterator[str]:
 def _lines(drafts: Sequence[Draft], mount: str) -> dict[str, tuple[str, ...]]:
     arrays = tuple(array_line(one.args) for one in drafts if isinstance(one.args, MdArray) and one.action == "md.create")
     mounted = tuple(
-        fs_keep.fstab_line(fs_keep.KeptFilesystem(one.args, mount, one.args.disks))
+        fs_keep.fstab_line(one.args, mount)
         for one in drafts if isinstance(one.args, Filesystem) and one.action == "fs.make"
     )  # fmt: skip
     return {file: lines for file, lines in ((MDADM_CONF, arrays), (FSTAB, mounted)) if lines}

@@ -13,7 +13,7 @@ from raidtui.model.disk import Disk
 from raidtui.model.plan import Argv
 from raidtui.model.scenario import Node, Policy
 from raidtui.stack import mounts
-from raidtui.stack.fs.plan import mount_options
+from raidtui.stack.fs.keep import fstab_line
 from raidtui.stack.fs.spec import Filesystem
 from raidtui.stack.layer import Draft
 from raidtui.stack.lvm.commands import volume_path
@@ -49,8 +49,8 @@ class Lasting(NamedTuple):
     """Device or mount point that is there in the end."""
     arrays: tuple[str, ...]
     """Paths of md arrays, to be written into mdadm.conf."""
-    mounted: tuple[tuple[str, str, str], ...]
-    """Lines of fstab: UUID, type, options."""
+    mounted: tuple[str, ...]
+    """Lines of fstab."""
     notes: tuple[str, ...]
     """Parts of the scenario that the script leaves out, as sentences."""
 
@@ -71,8 +71,7 @@ def lasting(
         steps,
         mount if target.kind == "directory" else target.paths[0],
         tuple(dict.fromkeys(node_path(one.name) for one in args if isinstance(one, MdArray))),
-        tuple(dict.fromkeys((one.uuid, one.type, ",".join(("nofail", *mount_options(one))))
-                            for one in args if isinstance(one, Filesystem))),
+        tuple(dict.fromkeys(fstab_line(one, mount) for one in args if isinstance(one, Filesystem))),
         tuple(left_out(node, planned.build)),
     )  # fmt: skip
 

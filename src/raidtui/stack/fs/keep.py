@@ -22,13 +22,12 @@ class KeptFilesystem(msgspec.Struct, frozen=True):
 
     fs: Filesystem
     mount: str
-    disks: tuple[str, ...]
 
 
-def fstab_line(kept: KeptFilesystem) -> str:
+def fstab_line(fs: Filesystem, mount: str) -> str:
     """Return the line of fstab(5). With `nofail` the server starts even if a disk is missing."""
-    options = ",".join(("nofail", *mount_options(kept.fs)))
-    return f"UUID={kept.fs.uuid} {kept.mount} {kept.fs.type} {options} 0 0"
+    options = ",".join(("nofail", *mount_options(fs)))
+    return f"UUID={fs.uuid} {mount} {fs.type} {options} 0 0"
 
 
 def argvs(kept: KeptFilesystem, path: str) -> tuple[Argv, ...]:

@@ -22,7 +22,6 @@ class KeptPool(msgspec.Struct, frozen=True):
     zpool: ZfsPool
     mount: str
     """Mount point of its filesystem; empty for a volume."""
-    disks: tuple[str, ...]
 
 
 def argvs(kept: KeptPool) -> tuple[Argv, ...]:
