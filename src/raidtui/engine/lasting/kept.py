@@ -94,8 +94,10 @@ def _by_hand(drafts: Sequence[Draft]) -> Iterator[str]:
     """Yield what a run cannot do: udev makes lasting names of disks only when nobody holds them."""
     for zpool in (one.args for one in drafts if isinstance(one.args, ZfsPool) and one.action == "zpool.create"):
         again = f"zpool export {zpool.name} && zpool import -d /dev/disk/by-id {zpool.name}"
-        yield ("The pool knows its disks by the kernel's present names; a restart may change them, and the pool is degraded "
-               f"then. Give it names that last, before the next restart: {again}")  # fmt: skip
+        yield (
+            "The pool knows its disks by the kernel's present names; a restart may change them, and the pool is then degraded. "
+            f"Give it names that last, before the next restart: {again}"
+        )
 
 
 def _lines(drafts: Sequence[Draft], mount: str) -> dict[str, tuple[str, ...]]:
