@@ -95,7 +95,7 @@ def _by_hand(drafts: Sequence[Draft]) -> Iterator[str]:
     for zpool in (one.args for one in drafts if isinstance(one.args, ZfsPool) and one.action == "zpool.create"):
         again = f"zpool export {zpool.name} && zpool import -d /dev/disk/by-id {zpool.name}"
         yield (
-            "The pool knows its disks by the kernel's present names; a restart may change them, and the pool is then degraded. "
+            "The pool knows its disks by the kernel's present names; a restart may change them, and it is then degraded. "
             f"Give it names that last, before the next restart: {again}"
         )
 
