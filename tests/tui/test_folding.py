@@ -36,7 +36,7 @@ def by_name(rows):
 
 
 def test_every_option_of_a_group_exists():
-    kinds = {kind.kind: {field.name for field in kind.fields} for kind in (*KINDS.layers, *KINDS.workloads)}
+    kinds = {kind.kind: {field.name for field in kind.fields} for kind in (*KINDS.layers, *KINDS.workloads, KINDS.policy)}
     for kind, groups in GROUPS.items():
         named = [name for names in groups.values() for name in names]
         assert set(named) <= kinds[kind], kind
@@ -82,6 +82,16 @@ def test_options_of_other_kinds_are_a_line_that_says_so():
     _, shown = rows_of(born("xfs"))
     assert by_name(shown)["btrfs"].summary.startswith("refused: xfs has no")
     assert by_name(shown)["xfs"].summary == "2 options"
+
+
+def test_the_policy_closes_what_most_runs_leave_alone():
+    document = {**BOUND.document, "policy": {"rounds": 2, "cooldown": "5s", "only": {"raid5": ["randread"]}}}
+    every = form(document, ("policy",), KINDS, previewed(Draft(document, BOUND.bind))).rows
+    shown = by_name(folded(every, ()))
+    assert [*shown] == ["rounds", "ranking", "order", "steady", "state of disks and caches", "more or fewer cells"]
+    assert shown["state of disks and caches"].summary == "6 options, 1 set: cooldown 5s"
+    assert shown["more or fewer cells"].summary.startswith("3 options, 1 set: only ")
+    assert holders(every, ("policy", "caches")) == {("policy", "(state of disks and caches)")}
 
 
 def test_an_object_that_is_left_out_asks_for_nothing_and_is_added_complete():

@@ -44,6 +44,10 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType({
                 "iodepth_batch_complete_min", "iodepth_batch_complete_max", "iodepth_low", "hipri", "fixedbufs",
                 "registerfiles"),
     },
+    "policy": {
+        "state of disks and caches": ("prefill", "precondition", "initial_sync", "cooldown", "caches", "reset"),
+        "more or fewer cells": ("noise_of", "ceilings", "only"),
+    },
 })  # fmt: skip
 """Options that most people leave alone, by kind and the title of their group; objects are groups by themselves."""
 

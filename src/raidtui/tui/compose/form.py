@@ -39,7 +39,8 @@ def _form(document: Mapping[str, Any], path: Path, kinds: Kinds | None, preview:
     if kinds is None:
         return Form(clean(path[-1]), "Waiting for the engine's list of options.", ())
     if section == "policy":
-        return Form("Policy", kinds.policy.help, tuple(_rows(kinds.policy.fields, document, path, {})))
+        rows = tuple(_rows(kinds.policy.fields, document, path, {}))
+        return Form("Policy", kinds.policy.help, tuple(grouped("policy", rows, path)))
     if section == "roles":
         return _entry(document, path, "role", kinds.role.help, kinds.role.fields)
     if section == "hosts":
