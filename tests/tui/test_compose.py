@@ -13,7 +13,9 @@ from msgspec import structs
 from pilot import LARGE, SMALL, drive, until
 
 from raidtui.engine.compose.reading import read_document
+from raidtui.front.kept import keep, kept_path, kept_scenarios
 from raidtui.model.disk import Reason
+from raidtui.tui.compose.begin_from import BeginFrom
 from raidtui.tui.draft import Draft
 
 
@@ -385,11 +387,43 @@ def test_a_shipped_scenario_becomes_the_draft(shop):
     async def talk(pilot):
         await opened(pilot)
         await pilot.press("n")
-        await until(pilot, lambda: type(app.screen).__name__ == "Pick")
+        await until(pilot, lambda: type(app.screen).__name__ == "BeginFrom")
         await typed(pilot, "quick")
         await pilot.press("enter")
         await until(pilot, lambda: app.draft.document["name"] == "quick")
         assert not app.history.unsaved
+
+    drive(app, talk)
+
+
+def test_a_scenario_of_the_library_is_deleted_after_a_question_and_comes_back(shop):
+    for name in ("old", "other"):
+        keep(kept_path(name), {**DOCUMENT, "name": name}, {"data": ("S1",)})
+    app = shop.app()
+
+    def kept():
+        return sorted(one.name for one in kept_scenarios())
+
+    async def talk(pilot):
+        await opened(pilot)
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, BeginFrom))
+        dialog = app.screen
+        await typed(pilot, "oldd")
+        await pilot.press("left", "delete")
+        assert dialog.query_one("#search").value == "old", "delete is the text's own while it has a character to delete"
+        await pilot.press("delete", "enter")
+        await until(pilot, lambda: app.screen is dialog)
+        assert kept() == ["old", "other"], "no is the default"
+        await pilot.press("delete", "down", "enter")
+        await until(pilot, lambda: kept() == ["other"])
+        assert not any(line.startswith("old ") for line in lines(dialog, "#entries"))
+        await pilot.press("ctrl+z")
+        assert kept() == ["old", "other"]
+        assert any(line.startswith("old ") for line in lines(dialog, "#entries"))
+        await pilot.press("ctrl+z")
+        await pilot.press("ctrl+u", *"quick", "delete")
+        assert app.screen is dialog, "shipped scenarios stay"
 
     drive(app, talk)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Final
 
 import msgspec
 
-from raidtui.base.files import lock_file, newest_first, private_folder, write_atomic
+from raidtui.base.files import lock_file, newest_first, write_atomic
 from raidtui.base.paths import state_folder
 from raidtui.base.text import clean
+from raidtui.front.deleted import put_away, put_back
 from raidtui.front.files import results_folder
 from raidtui.model.problem import Refusal, fail
 from raidtui.model.refusals import FILE
@@ -32,7 +32,6 @@ NOT_DELETED: Final = Refusal(
 )
 
 _SCHEMA: Final = "raidtui.about-results/1"
-_KEPT_S: Final = 30 * 86400
 _PATIENCE_S: Final = 5.0
 
 
@@ -91,16 +90,7 @@ def delete(path: Path) -> Path:
     _check_kept(path)
     if any(path.parent.glob(f".{path.name}.*.tmp")):
         raise fail(RESULT_IN_USE, "another process is writing it", place=str(path))
-    try:
-        for old in deleted():
-            if time.time() - old.stat().st_mtime > _KEPT_S:
-                old.unlink(missing_ok=True)
-        there = _deleted_folder() / path.name
-        path.replace(there)
-        os.utime(there)  # the time of the deletion
-    except OSError as error:
-        raise fail(FILE, f"it was not deleted: {error.strerror or error}", place=str(path)) from None
-    return there
+    return put_away(path, _deleted_folder())
 
 
 def bring_back(name: str) -> Path:
@@ -108,14 +98,7 @@ def bring_back(name: str) -> Path:
     found = next((path for path in deleted() if name in path.name), None)
     if found is None:
         raise fail(NOT_DELETED, f"no deleted result has {clean(name, 80)!r} in its name")
-    back = results_folder() / found.name
-    if back.exists():
-        raise fail(FILE, "there is a result of this name again", place=str(back))
-    try:
-        found.replace(back)
-    except OSError as error:
-        raise fail(FILE, f"it cannot be brought back: {error.strerror or error}", place=str(found)) from None
-    return back
+    return put_back(found, results_folder())
 
 
 def deleted() -> list[Path]:
@@ -133,7 +116,7 @@ def _file() -> Path:
 
 
 def _deleted_folder() -> Path:
-    return private_folder(state_folder() / "deleted-results")
+    return state_folder() / "deleted-results"
 
 
 @contextmanager

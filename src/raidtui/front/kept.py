@@ -14,8 +14,10 @@ import msgspec
 
 from raidtui.base.files import lock_file, newest_first, private_folder, write_atomic
 from raidtui.base.paths import state_folder
+from raidtui.front.deleted import put_away, put_back
 from raidtui.model.jsonio import MAX_SCENARIO_BYTES, read_json
-from raidtui.model.problem import ProblemError
+from raidtui.model.problem import ProblemError, fail
+from raidtui.model.refusals import FILE
 
 DRAFT_SCHEMA: Final = "raidtui.draft/1"
 _MOST_BYTES: Final = 2 * MAX_SCENARIO_BYTES
@@ -61,6 +63,19 @@ def kept_path(name: str) -> Path:
 def keep(path: Path, document: Mapping[str, Any], bind: Mapping[str, tuple[str, ...]]) -> None:
     """Write a kept scenario. Raises OSError."""
     write_atomic(path, msgspec.json.encode(KeptScenario(DRAFT_SCHEMA, dict(document), dict(bind))))
+
+
+def delete_kept(path: Path) -> Path:
+    """Move a scenario out of the library, and return its new path. Raises ProblemError (`file`)."""
+    return put_away(path, _deleted_folder())
+
+
+def bring_back_kept() -> Path:
+    """Undo the latest deletion of a scenario of the library. Raises ProblemError (`file`)."""
+    latest = next((path for _, path in newest_first(_deleted_folder(), "*.json")), None)
+    if latest is None:
+        raise fail(FILE, "no scenario of the library was deleted in the last 30 days", place=str(scenarios_folder()))
+    return put_back(latest, scenarios_folder())
 
 
 def read_kept(data: bytes) -> KeptScenario | None:
@@ -121,6 +136,10 @@ def _is_left(path: Path) -> bool:
         return lock_file(fd)
     finally:
         os.close(fd)
+
+
+def _deleted_folder() -> Path:
+    return state_folder() / "deleted-scenarios"
 
 
 def _drafts_folder() -> Path:

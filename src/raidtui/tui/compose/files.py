@@ -32,6 +32,7 @@ class Beginning(NamedTuple):
     words: str
     note: str
     name: str = ""
+    in_library: bool = False
 
 
 def beginnings() -> Iterator[Beginning]:
@@ -39,7 +40,7 @@ def beginnings() -> Iterator[Beginning]:
     yield Beginning("empty", "no roles, no layouts, no workloads")
     with suppress(OSError):
         for kept in kept_scenarios():
-            yield Beginning(kept.name, f"library · {kept.when} · {_bound(kept.scenario)}", str(kept.path))
+            yield Beginning(kept.name, f"library · {kept.when} · {_bound(kept.scenario)}", str(kept.path), True)
     for name, path in shipped():
         yield Beginning(name, f"shipped · {_title(path)}", str(path))
     results = []

@@ -48,8 +48,9 @@ Type a part of the name; **up** and **down** move through the matches, **enter**
         Binding("pagedown", "step(10)", "Down", id="pick.page-down", tooltip="Ten lines down", show=False),
     ]
 
-    def __init__(self, title_words: str, entries: Sequence[Entry], *, asked: str = "", yes: str = "Take") -> None:
-        super().__init__(title_words, yes=yes, hint="enter: take it · esc: leave")
+    def __init__(self, title_words: str, entries: Sequence[Entry], *, asked: str = "", yes: str = "Take",
+                 hint: str = "enter: take it · esc: leave") -> None:  # fmt: skip
+        super().__init__(title_words, yes=yes, hint=hint)
         self._entries = list(entries)
         self._asked = asked
         self._searching = len(entries) > 5
@@ -68,6 +69,17 @@ Type a part of the name; **up** and **down** move through the matches, **enter**
         self._narrow(self.query_one("#search", Input).value)
         self.query_one("#search" if self._searching else "#entries").focus()
 
+    @property
+    def number(self) -> int | None:
+        """Number of the entry under the cursor; None if nothing matches."""
+        key = self.query_one("#entries", LineList).key
+        return key if isinstance(key, int) else None
+
+    def renew(self, entries: Sequence[Entry]) -> None:
+        """Show these entries instead, narrowed as before."""
+        self._entries = list(entries)
+        self._narrow(self.query_one("#search", Input).value)
+
     @on(LineList.WidthChanged)
     def _widened(self) -> None:
         self._narrow(self.query_one("#search", Input).value)
@@ -76,9 +88,8 @@ Type a part of the name; **up** and **down** move through the matches, **enter**
         search = self.query_one("#search", Input).value
         if search != self._narrowed:
             self._narrow(search)
-        key = self.query_one("#entries", LineList).key
-        if isinstance(key, int):
-            self.dismiss(key)
+        if (number := self.number) is not None:
+            self.dismiss(number)
 
     def on_key(self, event: events.Key) -> None:
         """Send keys typed before the dialog opened to its search."""

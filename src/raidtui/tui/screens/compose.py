@@ -15,6 +15,7 @@ from raidtui.front.phrases import sentence
 from raidtui.model.describe import Kind, Kinds, Preset
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.tui.compose import edit, files, fill
+from raidtui.tui.compose.begin_from import BeginFrom
 from raidtui.tui.compose.composer import PANES, Composer
 from raidtui.tui.compose.document import Layer, Path, at, layer_at, main_input, one_of
 from raidtui.tui.compose.edit import Change, KindOffer, layer_offers, load_offers, takes_layer
@@ -272,9 +273,12 @@ class ComposeScreen(Composer):
         self.raidtui.redo()
 
     def action_new(self) -> None:
-        found = list(files.beginnings())
-        dialog = Pick("Begin from", [Entry(each.words, each.note) for each in found])
-        self._ask(dialog, lambda taken: self.begin_from(found[taken].name, f"begin from {found[taken].words}"))
+        dialog = BeginFrom()
+
+        def begin(taken: int) -> None:
+            self.begin_from(dialog.found[taken].name, f"begin from {dialog.found[taken].words}")
+
+        self._ask(dialog, begin)
 
     def action_open(self) -> None:
         near = [Offer(path.name) for path in sorted(FilePath().glob("*.json"))[:20]]
