@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from raidtui.engine.compose.binding import bind
-from raidtui.engine.compose.planner import make_plan, refused, used_roles
+from raidtui.engine.compose.consent import refused
+from raidtui.engine.compose.planner import make_plan, used_roles
 from raidtui.engine.compose.reading import catalog, read_document
 from raidtui.model.disk import Disk, Reason
 from raidtui.model.plan import Options
@@ -141,15 +142,15 @@ def test_no_command_forces_anything() -> None:
 
 def test_consent_names_every_disk_and_no_other() -> None:
     made, disks = plan(), {d.id: d for d in (disk(n) for n in range(1, 6))}
-    assert refused(made, ("S1", "S2", "S3", "S4"), disks) == []
-    assert refused(made, ("eui.0000000000000001", "0000000000000002", "S3", "S4"), disks) == []
+    assert refused(made, ("S1", "S2", "S3", "S4"), disks.values()) == []
+    assert refused(made, ("eui.0000000000000001", "0000000000000002", "S3", "S4"), disks.values()) == []
     for wrong, code in (
         (("S1", "S2", "S3"), "erase-too-few"),
         (("S1", "S2", "S3", "S4", "S5"), "erase-too-many"),
         (("S1", "S2", "S3", "S4", "nvme1n1"), "erase-unknown"),
         ((), "erase-too-few"),
     ):
-        assert refused(made, wrong, disks)[0].code == code
+        assert refused(made, wrong, disks.values())[0].code == code
 
 
 ROLES = {"a": Role(2), "b": Role(1)}

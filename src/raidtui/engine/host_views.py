@@ -6,6 +6,7 @@ import os
 import queue
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -19,6 +20,7 @@ from raidtui.model.disk import Disk
 from raidtui.model.host import STORAGE
 from raidtui.model.host_view import LOOKING, HostList, HostView, OwnView
 from raidtui.model.hosts import Order
+from raidtui.model.plan import Host
 from raidtui.model.problem import Exit, Problem, ProblemError, bug, fail
 
 HOSTS_SCHEMA: Final = "raidtui.hosts/1"
@@ -65,6 +67,22 @@ def see_hosts(
     finally:  # whoever asked may be gone: nobody waits for those that are still asked
         pool.shutdown(wait=False, cancel_futures=True)
     return HostList(HOSTS_SCHEMA, (storage, *seen.values()))
+
+
+def disks_on(
+    hosts: Sequence[Host], argv_of: Callable[[str], Sequence[str]] = ssh_argv
+) -> dict[str, tuple[Disk, ...]]:
+    """Return the disks of these hosts by `Host.ref`, each asked at the same time. Raises ProblemError."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return dict(zip((host.ref for host in hosts), pool.map(partial(_disks, argv_of), hosts), strict=True))
+
+
+def _disks(argv_of: Callable[[str], Sequence[str]], host: Host) -> tuple[Disk, ...]:
+    peer = Peer(host.ref, argv_of(host.address), host.address)
+    try:
+        return _complete(HostView(ref=host.ref), peer).disks
+    finally:
+        peer.close()
 
 
 def _see(ref: str, address: str, argv_of: Callable[[str], Sequence[str]], told: Told) -> None:

@@ -12,9 +12,10 @@ from typing import Any, BinaryIO, Final, NamedTuple
 import msgspec
 
 from raidtui import inventory
-from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.consent import refused
+from raidtui.engine.compose.host_roles import bind_here, bind_there, group_of, hosted_roles
 from raidtui.engine.compose.hosts import find_hosts, in_the_way, lacking_here
-from raidtui.engine.compose.planner import make_plan, refused, used_roles
+from raidtui.engine.compose.planner import make_plan, used_roles
 from raidtui.engine.compose.preview import preview
 from raidtui.engine.compose.reading import chosen, read_document
 from raidtui.engine.compose.schema import describe, schema
@@ -87,11 +88,12 @@ class Method(NamedTuple):
 def plan(request: PlanRequest, _: Stopped, token: str = "") -> Plan:
     """Return the plan of a scenario on this server. The disks that it erases are searched for data once more."""
     made, found = _plan(request, token)
-    searched = {disk.id: disk for disk in server().search([found[id_] for id_ in made.erases], PLAN_LOOK_S)}
+    # Each host searches its own disks when the run begins there.
+    searched = {disk.id: disk for disk in server().search([found[id_] for id_ in made.erases if id_ in found], PLAN_LOOK_S)}
     if any(not disk.free for disk in searched.values()):
         made, _found = _plan(request, made.token, {**found, **searched})
     looks = {id_: disk.look for id_, disk in searched.items() if disk.look is not None}
-    return msgspec.structs.replace(made, looks=looks)
+    return msgspec.structs.replace(made, looks={**made.looks, **looks})
 
 
 def hosts(request: HostsRequest, _: Stopped) -> Generator[HostView, None, HostList]:
@@ -114,10 +116,11 @@ def start(request: StartRequest, _: Stopped) -> Started:
             PLAN_CHANGED, "the plan is not the one that was shown", exit=Exit.REFUSED,
             remedy="Something changed between showing and starting: look at the plan again.",
         )  # fmt: skip
-    if problems := refused(made, request.erase, found):
+    if problems := refused(made, request.erase, found.values()):
         raise ProblemError(*problems)
     if not server().simulated:
-        require_libraries({step.action for step in made.steps})  # here, where no disk has been touched
+        # Here, where no disk has been touched; each host looks for its own.
+        require_libraries({step.action for step in made.steps if not step.host})
         if problem := space.here(space.THIS):
             raise ProblemError(problem)
     run, folder = runs.create(made)
@@ -214,13 +217,18 @@ def _plan(request: PlanRequest, token: str, known: Mapping[str, Disk] | None = N
     roles = used_roles(scenario, request.options)
     said = {role: ids for role, ids in request.bind.items() if role not in scenario.roles or role in roles}
     found = look().disks if known is None else tuple(known.values())
-    binding = bind(roles, said, found, document.earlier)
+    of_hosts = hosted_roles(roles, scenario.hosts)
+    binding = bind_here(roles, said, found, document.earlier, of_hosts)
     layouts = [scenario.layouts[name] for name in chosen(scenario, request.options)[0]]
     hosts = find_hosts(scenario, layouts, request.hosts, server().look_at, (server().boot_id, server().machine_id))
-    if not server().simulated and (lacking := tuple(lacking_here(layouts))):
+    there = bind_there(roles, said, document.earlier, of_hosts, hosts, server().disks_on) if of_hosts else {}
+    here = [node for node in layouts if not group_of(node, scenario.roles, scenario.hosts)]
+    if not server().simulated and (lacking := tuple(lacking_here(here))):
         raise ProblemError(*lacking)
-    made = make_plan(scenario, binding, request.options, token=token or runs.new_token(), boot_id=inventory.boot_id(),
-                     hosts=hosts)  # fmt: skip
+    made = make_plan(scenario, {**binding, **there}, request.options, token=token or runs.new_token(),
+                     boot_id=inventory.boot_id(), hosts=hosts)  # fmt: skip
+    looks = {disk.id: disk.look for disks in there.values() for disk in disks if disk.look is not None}
+    made = msgspec.structs.replace(made, looks=looks)
     if not server().simulated and (problems := tuple(in_the_way(made.steps))):
         raise ProblemError(*problems)
     return made, {disk.id: disk for disk in found}

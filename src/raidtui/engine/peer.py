@@ -2,7 +2,8 @@
 
 It plans nothing. It has the planned steps of its host, a journal of its own, and undoes what it made when it is told to,
 when the connection ends, or when it hears nothing for `LEASE_S`. If it is killed itself, `raidtui recover` on this host
-reads its journal. It never gets a permit for a disk.
+reads its journal. Disks of its host it gets as a run does: the gate admits them before the first step, holds them to the
+end, and they are made blank again.
 """
 
 from __future__ import annotations
@@ -27,24 +28,27 @@ from raidtui.base.lines import LineReader
 from raidtui.base.proc import ToolError, ToolTimeout, find_tool, run
 from raidtui.engine.host_views import own_view
 from raidtui.engine.machine import describe
-from raidtui.engine.run import links, runs, space
+from raidtui.engine.run import claims, links, runs, space
 from raidtui.engine.run.host_cores import core_watch
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.target import open_target, reserve
-from raidtui.engine.step_args import CellRun, Prefill, WorkloadRun, decode_args
+from raidtui.engine.step_args import CellRun, Prefill, Recheck, WorkloadRun, decode_args
 from raidtui.gate import locks
+from raidtui.gate.admit import admit, readmit
 from raidtui.inventory.interfaces import link_of
 from raidtui.load.fio.clients import Server
 from raidtui.model.convert import encode
-from raidtui.model.event import AnyEvent, RunFinished, RunStarted, StepDone, StepFailed, StepStarted
+from raidtui.model.event import AnyEvent, DisksAdmitted, RunFinished, RunStarted, StepDone, StepFailed, StepStarted
 from raidtui.model.hosts import LEASE_S, PEER_PROTOCOL, Answer, HostLoad, Order, PeerHello
 from raidtui.model.plan import Plan, Step
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, bug, fail
 from raidtui.model.protocol import MAX_REQUEST_BYTES
 from raidtui.stack import mounts
-from raidtui.stack.action import BoundAction, Outcome
+from raidtui.stack.action import BoundAction, Outcome, signatures_left
+from raidtui.stack.blank import DisksToBlank, blank
 from raidtui.stack.catalog import bind, builder_modules, require_libraries
 from raidtui.stack.context import Context
+from raidtui.stack.teardown import found_foreign_data
 from raidtui.watch.host_load import LoadWatch
 
 PEER_ORDER: Final = Refusal(
@@ -67,6 +71,8 @@ HOST_TAKEN: Final = Refusal(
 )
 _FIO_ANSWERS_S: Final = 20.0
 _CLAIM: Final = "load from this host"
+_LAST_BLANK: Final = "end"
+"""Step of the journal in which disks are made blank that no planned step did."""
 _ORDERS: Final = msgspec.json.Decoder(Order)
 
 
@@ -192,18 +198,39 @@ class _Part:
         self._journal = Journal(self._folder)
         self._journal.append(RunStarted(name, plan, describe(), os.getpid(), __version__))
         self._context = Context(name, self._folder, {}, lambda *_: None, threading.Event())
-        if modules := builder_modules({step.action for step in plan.steps}):
-            self._context.builder.start(*modules)
         self._made: list[BoundAction] = []
         self._loading = ExitStack()
         self._cores = core_watch()
         self._say = say
         self.problems: list[Problem] = []
+        self._claims: list[locks.Lock] = []
+        try:
+            self._claims = claims.take(name, claims.claims_of(plan.steps), claims.relied_on(plan.steps))
+            if modules := builder_modules({step.action for step in plan.steps}):
+                self._context.builder.start(*modules)
+            self._admit(plan)
+        except ProblemError:
+            self.end(alone=False)
+            raise
+
+    def _admit(self, plan: Plan) -> None:
+        """Have the gate admit the disks of this host, after a search for data on them. Raises ProblemError."""
+        prints = {disk.id: disk for disks in plan.binding.values() for disk in disks}
+        if not prints:
+            return
+        evidence: dict[str, object] = {}
+        admitted = admit(self._context.run, list(prints.values()), evidence.update)
+        permits = {permit.fingerprint.id: permit for permit in admitted}
+        self._context = Context(self._context.run, self._folder, permits, lambda *_: None, threading.Event(),
+                                builder=self._context.builder)  # fmt: skip
+        self._context.ours = lambda: signatures_left(self._made)
+        self._journal.append(DisksAdmitted(tuple(permits), evidence))
 
     def order(self, order: Order) -> Outcome:
         """Carry out an order. Raises ProblemError."""
         if order.do == "health":
             wrong = [text for action in self._made for text in action.health(self._context)]
+            wrong += [f"disk {disk} was lost" for disk, permit in self._context.permits.items() if not permit.alive()]
             return Outcome("done", {"wrong": [self._full().message, *wrong] if self._journal.is_full() else wrong})
         if order.do == "unlisten":
             self._loading.close()
@@ -239,6 +266,8 @@ class _Part:
         """Open the target of a cell, start a fio server that loads it, and tell live numbers from now on."""
         self._loading.close()
         self._loading = ExitStack()
+        if step.erases:  # what is loaded may be a disk itself
+            self._note(StepStarted(step.id, step.title, step.action, step.block, step.cell))
         target = self._loading.enter_context(open_target(_target(step), self._context))
         server = Server(self._folder, [device.fd for device in target.devices])
         self._loading.callback(server.end)
@@ -250,6 +279,10 @@ class _Part:
 
     def _do(self, step: Step) -> Outcome:
         """Journal, act, journal. Raises ProblemError. What is taken down is so without a journal, too."""
+        if step.action in ("recheck", "release"):
+            wanted = decode_args(Recheck, step.args).disks or tuple(self._context.ever_written)
+            readmit([self._context.permit(disk) for disk in wanted])
+            return Outcome("done")
         begun = StepStarted(step.id, step.title, step.action, step.block, creates=step.creates, args=step.args)
         needed = step.phase != "teardown"
         self._note(begun, needed=needed)
@@ -262,13 +295,15 @@ class _Part:
         if step.phase == "build":
             self._made.append(action)
         try:
-            outcome = action.do(self._context)
+            outcome = self._context.attend(action.do)
         except ProblemError as error:
             self._note(StepFailed(step.id, error.problems[0], took(), error.commands), needed=False)
             raise
         except Exception as error:
             self._note(StepFailed(step.id, bug(error), took()), needed=False)
             raise
+        finally:
+            self._context.hold(self._context.permits)  # what a layer gave back
         if step.phase == "teardown":
             self._made = [other for other in self._made if other.args != action.args]
         done = StepDone(step.id, outcome.result, took(), outcome.commands, outcome.facts, outcome.problems)
@@ -280,10 +315,13 @@ class _Part:
         try:
             self._loading.close()
             for action in reversed(self._made):
+                if found_foreign_data(self.problems) and action.leaves():
+                    continue  # foreign objects may be built on it
                 try:
                     action.undo(self._context)
                 except ProblemError as error:
                     self.problems += error.problems
+            self._blank()
             if alone:
                 self.problems.append(PEER_ALONE.problem("the connection to the run was lost", exit=Exit.INVALID))
             if (lost := self._journal.lost()) is not None:
@@ -293,10 +331,28 @@ class _Part:
             self._note(RunFinished(int(outcome), outcome.words, tuple(self.problems)), needed=False)
         finally:
             self._context.builder.close()
+            for permit in self._context.permits.values():
+                permit.close()
+            claims.release(self._claims)
             self._journal.close()
             runs.close(self._folder)
             os.close(self._lock)
         return outcome
+
+
+    def _blank(self) -> None:
+        """Make the disks blank that no step made so, unless something is left of what stood on them."""
+        disks = tuple(f"disk:{disk}" for disk in self._context.permits)
+        if not disks or self.problems:
+            return
+        self._context.hold(self._context.permits)
+        blanks = DisksToBlank(disks, if_written=True)
+        self._note(StepStarted(_LAST_BLANK, "Make the disks blank again", "disks.blank"), needed=False)
+        began = time.monotonic()
+        outcome = self._context.attend(lambda context: blank(context, blanks))
+        self.problems += outcome.problems
+        took_s = round(time.monotonic() - began, 3)
+        self._note(StepDone(_LAST_BLANK, outcome.result, took_s, facts=outcome.facts), needed=False)
 
 
 def _target(step: Step) -> WorkloadRun:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from typing import NamedTuple, Protocol
 
 from raidtui import inventory
-from raidtui.engine.host_views import see_hosts
+from raidtui.engine.host_views import disks_on, see_hosts
 from raidtui.engine.run import recover
 from raidtui.engine.run.peers import look_at
 from raidtui.inventory import Change
@@ -41,6 +41,8 @@ class Server(NamedTuple):
     """Ask hosts beside it who they are, by group (`run.peers.look_at`)."""
     see_hosts: Callable[[HostView, Mapping[str, Sequence[str]]], Generator[HostView, None, HostList]] = see_hosts
     """Ask hosts beside it what they have (`host_views.see_hosts`)."""
+    disks_on: Callable[[Sequence[Host]], Mapping[str, tuple[Disk, ...]]] = disks_on
+    """Ask hosts beside it for their disks, by `Host.ref` (`host_views.disks_on`)."""
     runner: tuple[str, ...] = ("runner",)
     """Words of the runner's command line before the run's folder."""
     simulated: bool = False

@@ -189,7 +189,9 @@ class Engine(Protocol):
         """Return the argv that fills the region with incompressible data, so that reads hit written blocks."""
         raise RuntimeError(f"{self.kind} writes its files itself")
 
-    def hosted(self, spec: Any, on: Sequence[OnHost], *, size_bytes: int, fill: bool = False) -> Hosted:
+    def hosted(
+        self, spec: Any, on: Sequence[OnHost], *, size_bytes: int, kind: TargetKind = "block", fill: bool = False
+    ) -> Hosted:
         """Return what makes these hosts generate the load, or with `fill` write its region beforehand."""
         raise RuntimeError(f"{self.kind} loads from no other host")
 

@@ -104,10 +104,11 @@ def lasting(disks: Iterable[Disk]) -> tuple[Disk, ...]:
     return tuple(msgspec.structs.replace(disk, temperature_c=None, wear_percent=None) for disk in disks)
 
 
-class Fingerprint(msgspec.Struct, frozen=True):
+class Fingerprint(msgspec.Struct, frozen=True, omit_defaults=True):
     """Properties to which a plan is bound: they, not the kernel name, identify a disk."""
 
     id: str
+    """A disk of another host has its host before it: `clients-1:S4EV…`."""
     serial: str
     wwid: str
     model: str
@@ -115,17 +116,34 @@ class Fingerprint(msgspec.Struct, frozen=True):
     logical_sector_bytes: int
     diskseq: int | None
     boot_id: str
+    host: str = ""
+    """Host that has the disk (`plan.Host.ref`); empty for the storage server."""
 
 
 def names_of(disk: Disk | Fingerprint) -> set[str]:
-    """Return the words that an operator may use for a disk: id, serial, WWN, and the WWN without `eui.` or `naa.`."""
-    return {disk.id, disk.serial, disk.wwid, disk.wwid.partition(".")[2]} - {""}
+    """Return the words that an operator may use for a disk: id, serial, WWN, and the WWN without `eui.` or `naa.`.
+
+    A disk of another host has its host before each of them.
+    """
+    words = {disk.serial, disk.wwid, disk.wwid.partition(".")[2]} - {""}
+    host = disk.host if isinstance(disk, Fingerprint) else ""
+    return {disk.id, *(on_host(host, word) for word in words)}
 
 
-def fingerprint(disk: Disk, boot_id: str) -> Fingerprint:
-    """The fingerprint of `disk` in the boot `boot_id` (`/proc/sys/kernel/random/boot_id`)."""
+def on_host(host: str, name: str) -> str:
+    """Return the name of a disk or role of a host, as plans have it: `clients-1:S4EV…`; the storage server's as it is."""
+    return f"{host}:{name}" if host else name
+
+
+def host_of(name: str) -> str:
+    """Return the host in a name that `on_host` made of a role; empty for the storage server."""
+    return name.rpartition(":")[0]
+
+
+def fingerprint(disk: Disk, boot_id: str, host: str = "") -> Fingerprint:
+    """The fingerprint of `disk` in the boot `boot_id` (`/proc/sys/kernel/random/boot_id`) of a host."""
     return Fingerprint(
-        disk.id, disk.serial, disk.wwid, disk.model, disk.size_bytes, disk.logical_sector_bytes, disk.diskseq, boot_id
+        disk.id, disk.serial, disk.wwid, disk.model, disk.size_bytes, disk.logical_sector_bytes, disk.diskseq, boot_id, host
     )
 
 

@@ -55,6 +55,7 @@ class Host(msgspec.Struct, frozen=True, omit_defaults=True):
 
 OWN_VOLUMES: Final = "volumes of its own"
 OWN_REGION: Final = "a region of its own"
+OWN_DISKS: Final = "disks of its own"
 
 
 class OnHost(msgspec.Struct, frozen=True):
@@ -65,11 +66,13 @@ class OnHost(msgspec.Struct, frozen=True):
     offset_bytes: int
     own: bool = False
     """True if no other host has these devices."""
+    built: bool = False
+    """True if the host built them itself, from its own disks."""
 
     @property
     def words(self) -> str:
-        """Return what the host has: volumes, or a part of what the others load too."""
-        return OWN_VOLUMES if self.own else OWN_REGION
+        """Return what the host has: its disks, volumes, or a part of what the others load too."""
+        return OWN_DISKS if self.built else OWN_VOLUMES if self.own else OWN_REGION
 
 
 class Step(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -17,13 +17,6 @@ ROLE_IMPOSSIBLE: Final = Refusal(
     "The conditions of the role contradict each other.",
     "Remove one of the conditions.",
 )
-ROLE_HOST: Final = Refusal(
-    "role-host",
-    "Disks of another host",
-    "Layouts are built on the storage server, the first group of hosts, and only its disks are written to. The other hosts "
-    "connect to what it exports.",
-    "Remove the role's `host`, or name the first group.",
-)
 
 
 def read_role(value: Any, place: str) -> Role:
@@ -39,12 +32,8 @@ def read_role(value: Any, place: str) -> Role:
 
 
 def strange_hosts(roles: Mapping[str, Role], hosts: Mapping[str, HostGroup], place: str) -> Iterator[Problem]:
-    """Yield the problems of roles whose disks are not the storage server's."""
-    storage = next(iter(hosts), "")
+    """Yield the problems of roles whose disks are those of hosts that the scenario does not have."""
     for name, role in roles.items():
         if role.host is not None and role.host not in hosts:
             text, remedy = f"there is no group of hosts {role.host!r}", f"Groups: {', '.join(hosts) or 'none'}."
             yield UNKNOWN_NAME.problem(text, place=f"{place}.{name}.host", remedy=remedy)
-        elif role.host is not None and role.host != storage:
-            text = f"the disks of {name} would be those of {role.host}; only disks of {storage} can be written to"
-            yield ROLE_HOST.problem(text, place=f"{place}.{name}.host", remedy=f'Write "host": "{storage}", or remove it.')

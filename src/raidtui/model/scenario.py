@@ -82,8 +82,8 @@ class Role(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     where: Where = Where()
     """Conditions that each disk must meet."""
     host: Name | None = None
-    """Group of hosts that have the disks. Default, and the only possible one: the storage server, which is the first
-    group."""
+    """Group of hosts of which each has so many disks, on which a layout of its own is built. Default: the storage server,
+    which is the first group."""
 
 
 class Ranking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -73,6 +73,10 @@ class Draft(NamedTuple):
     host: str = ""
     files: Mapping[str, str] = MappingProxyType({})
 
+    def by(self, host: str) -> Draft:
+        """Return this step as that of another host; empty for the storage server."""
+        return self._replace(host=host, title=f"{host}: {self.title}") if host else self
+
 
 class PlannedTarget(NamedTuple):
     """One target to measure: a block device, several block devices at once, or a directory."""

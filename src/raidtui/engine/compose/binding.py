@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from raidtui.gate.admit import DISK_TWICE
-from raidtui.model.disk import Disk, names_of
+from raidtui.model.disk import Disk, Fingerprint, names_of
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.refusals import UNKNOWN_ROLE
 from raidtui.model.scenario import Role
+
+_Named = TypeVar("_Named", bound=Disk | Fingerprint)
 
 TOO_FEW_DISKS: Final = Refusal(
     "too-few-disks",
@@ -99,7 +101,7 @@ def bind_partly(
     return {**bound, **alone}, problems
 
 
-def resolve(name: str, disks: Iterable[Disk]) -> Disk | None:
+def resolve(name: str, disks: Iterable[_Named]) -> _Named | None:
     """The one disk with this id, serial or WWN (with or without its prefix), or None."""
     fitting = [d for d in disks if name in names_of(d)]
     return fitting[0] if len(fitting) == 1 else None

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from raidtui.engine.compose.host_roles import group_of, mixed
 from raidtui.model.hosts import HostGroup
 from raidtui.model.plan import Host, Step
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
@@ -73,9 +74,10 @@ def unnamed(groups: Mapping[str, HostGroup]) -> dict[str, tuple[Host, ...]]:
 
 
 def host_problems(scenario: Scenario) -> Iterator[Problem]:
-    """Layers that are exported to a group that is none, or that something stands on."""
+    """Layers that are exported to a group that is none, that something stands on, or that have disks of other hosts."""
     known = clients_of(scenario)
     for node in scenario.layouts.values():
+        yield from mixed(node, scenario)
         for layer in node.walk():
             group = all_layers()[layer.kind].exported_to(layer.spec)
             if group and group not in known:
@@ -113,7 +115,7 @@ def find_hosts(
     scenario: Scenario, layouts: Iterable[Node], said: Mapping[str, Sequence[str]], look_at: LookAt,
     storage: tuple[str, str] = ("", ""),
 ) -> Mapping[str, tuple[Host, ...]]:  # fmt: skip
-    """Return the hosts of every group that one of these layouts is exported to. Raises ProblemError.
+    """Return the hosts of every group that one of these layouts is exported to, or built on. Raises ProblemError.
 
     `storage`: boot id and machine id of the storage server, which is none of them.
     """
@@ -122,7 +124,9 @@ def find_hosts(
         remedy = f"Groups: {', '.join(known) or 'none'}."
         raise ProblemError(UNKNOWN_NAME.problem(f"there is no group of hosts {strange[0]!r} to name", place="--host",
                                                 remedy=remedy))  # fmt: skip
+    layouts = list(layouts)
     used = {all_layers()[layer.kind].exported_to(layer.spec) for node in layouts for layer in node.walk()}
+    used |= {group_of(node, scenario.roles, scenario.hosts) for node in layouts}
     wanted = {group: count for group, count in known.items() if group in used}
     if problems := [
         HOSTS_MISSING.problem(f"{group} has {count} hosts, and --host names {named}", place=f"--host {group}",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from raidtui.engine.compose.reading import RESET_IMPOSSIBLE
 from raidtui.model.disk import Disk
-from raidtui.model.plan import Host, Names
+from raidtui.model.plan import Host, Names, OnHost
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.model.refusals import UNKNOWN_NAME
 from raidtui.model.scenario import Node, Policy, RoleRef
 from raidtui.stack.catalog import all_layers
-from raidtui.stack.layer import Draft, Part, Planned, Shared, placed
+from raidtui.stack.layer import Draft, Part, Planned, PlannedTarget, Shared, placed
 from raidtui.stack.tuning.plan import with_tuning
 
 COLD_BELOW: Final = Refusal(
@@ -39,6 +39,44 @@ def plan_layout(
         build=(*(draft for one in together.values() for draft in one.build), *own.build),
         teardown=(*own.teardown, *(draft for one in reversed(together.values()) for draft in one.teardown)),
     )
+
+
+def plan_on_hosts(
+    node: Node, roles: Mapping[str, Mapping[str, tuple[Part, ...]]], names: Names, policy: Policy
+) -> Planned:
+    """The layout built on each of several hosts, from the host's own disks (`roles`: by host), and loaded there.
+
+    All of them are loaded at the same time, as one target; disks that are measured one by one stay targets of their own.
+    """
+    made = {host: plan_layout(node, own, names, policy) for host, own in roles.items()}
+    first = next(iter(made.values()))
+    if first.filled or first.reset or first.before_cell:
+        text = f"a {node.kind} of another host is neither reset nor emptied of its caches before a cell"
+        raise fail(COLD_BELOW, text, place=node.place, remedy='Set "caches": "warm" in the policy, without a reset.',
+                   exit=Exit.USAGE)  # fmt: skip
+    return first._replace(
+        build=tuple(draft.by(host) for host, one in made.items() for draft in one.build),
+        teardown=tuple(draft.by(host) for host, one in made.items() for draft in one.teardown),
+        targets=tuple(_targets_on(made)),
+        offers=tuple(part for one in made.values() for part in one.offers),
+    )
+
+
+def _targets_on(made: Mapping[str, Planned]) -> Iterator[PlannedTarget]:
+    """Yield the targets of a layout that several hosts have."""
+    alone = [(host, target) for host, one in made.items() for target in one.targets if target.part]
+    for host, target in alone:
+        yield _loaded({host: target})
+    if not alone:
+        for number, _ in enumerate(next(iter(made.values())).targets):
+            yield _loaded({host: one.targets[number] for host, one in made.items()})
+
+
+def _loaded(targets: Mapping[str, PlannedTarget]) -> PlannedTarget:
+    """Return what these hosts load together."""
+    on = tuple(OnHost(host, target.refs, 0, own=True, built=True) for host, target in targets.items())
+    first = next(iter(targets.values()))
+    return first._replace(on=on, size_bytes=min(target.size_bytes for target in targets.values()))
 
 
 def _plan_together(

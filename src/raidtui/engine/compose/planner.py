@@ -10,50 +10,36 @@ import msgspec
 
 from raidtui.base.text import plural
 from raidtui.engine.compose import preconditioning
-from raidtui.engine.compose.binding import resolve
 from raidtui.engine.compose.cautions import of_data, of_memory, of_role
 from raidtui.engine.compose.ceilings import ceilings
+from raidtui.engine.compose.host_roles import ROLE_HOST, group_of, hosted_roles, names_on
 from raidtui.engine.compose.hosts import mtu_warnings
-from raidtui.engine.compose.layout import Hosts, disk_part, plan_layout
+from raidtui.engine.compose.layout import Hosts, disk_part, plan_layout, plan_on_hosts
 from raidtui.engine.compose.ordering import Block, blocks_of, workloads_of
+from raidtui.engine.compose.own_steps import fill_step, links_step, loaded_by
 from raidtui.engine.compose.reading import chosen, keeps_nothing, over_rdma, reductions, silent, stacking
 from raidtui.engine.compose.sweeps import by_sweep, sweep_plans
 from raidtui.engine.compose.targets import as_run, memory_for, unfit
 from raidtui.engine.compose.write_amplification import data_roles, expected
 from raidtui.engine.lasting.kept import kept_layout
 from raidtui.engine.lasting.names import the_layout
-from raidtui.engine.run.links import ACTION as LINKS
-from raidtui.engine.run.links import LinkArgs
 from raidtui.engine.run.passes import MOST_PASSES, QUICK_PASSES
-from raidtui.engine.step_args import CellRun, Cooldown, Prefill, Recheck
+from raidtui.engine.step_args import CellRun, Cooldown, Recheck
 from raidtui.load.catalog import engines
-from raidtui.load.iperf3 import WARM_UP_S
 from raidtui.model.convert import plain
-from raidtui.model.disk import Disk, fingerprint
+from raidtui.model.disk import Disk, fingerprint, host_of, on_host
 from raidtui.model.plan import KEEP, CellPlan, Keep, Kept, Names, Options, Phase, Plan, Step, block_name, plan_digest
-from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
-from raidtui.model.refusals import ERASE_TOO_FEW, ERASE_TOO_MANY
-from raidtui.model.scenario import Load, Scenario
-from raidtui.model.units import duration_text, size_text
+from raidtui.model.problem import Problem, ProblemError, fail
+from raidtui.model.scenario import Load, Node, Scenario
+from raidtui.model.units import duration_text
 from raidtui.stack.blank import DisksToBlank
 from raidtui.stack.layer import Draft, Planned, PlannedTarget
 
-ERASE_UNKNOWN: Final = Refusal(
-    "erase-unknown",
-    "--erase names an unknown disk",
-    "--erase names something that is not a disk of this server.",
-    "Name disks by serial or WWN: `raidtui disks`.",
-)
-
-ERASE_EXACTLY: Final = "Name exactly the disks that the plan erases."
 QUICK_COOLDOWN_S: Final = 1.0
 SECTOR: Final = 512
 """Logical sector of what stands on no disk."""
 ZERO_BYTES_PER_S: Final = 2e8
 """A guess for estimates only, for a disk without discard."""
-FILL_BYTES_PER_S: Final = 1e9
-LINK_S: Final = 3
-"""Seconds of each test of a link, in whole seconds as iperf3 has them."""
 
 
 
@@ -66,8 +52,16 @@ def make_plan(
     boot_id: str,
     hosts: Hosts = MappingProxyType({}),
 ) -> Plan:
-    """The plan of one run. The same arguments give the same plan. Raises ProblemError for what cannot fit these disks."""
-    prints = {role: tuple(fingerprint(d, boot_id) for d in disks) for role, disks in binding.items()}
+    """The plan of one run. The same arguments give the same plan. Raises ProblemError for what cannot fit these disks.
+
+    `binding`: disks by role; those of another host by host and role, under the names that they have in plans
+    (`model.disk.on_host`).
+    """
+    boots = {"": boot_id, **{host.ref: host.boot_id for found in hosts.values() for host in found}}
+    prints = {
+        role: tuple(fingerprint(d, boots[host], host) for d in disks)
+        for role, disks in binding.items() for host in (host_of(role),)
+    }  # fmt: skip
     digest = plan_digest(scenario.given, prints, options, hosts)
     planner = _Planner(scenario, binding, options, token, digest, hosts)
     planner.whole()
@@ -110,7 +104,12 @@ class _Planner:
         self.policy = scenario.policy
         self.options = options
         self.parts = {role: tuple(map(disk_part, disks)) for role, disks in binding.items()}
+        self.of_roles = hosted_roles(scenario.roles, scenario.hosts)
+        # Of several hosts that build the same, the first one has the figures.
+        first = {role: names_on(role, self.of_roles, hosts)[:1] for role in self.of_roles}
+        self.parts |= {role: self.parts[name] for role, names in first.items() for name in names if name in self.parts}
         self.disks = {disk.id: disk for disks in binding.values() for disk in disks}
+        self.host_of = {disk.id: host_of(role) for role, disks in binding.items() for disk in disks}
         self.names = Names(token)
         self.layouts, loads = chosen(scenario, options)
         self.workloads = [] if options.keep is not None else loads
@@ -135,7 +134,7 @@ class _Planner:
             return
         if count := sum(map(len, self.hosts.values())):
             rdma = any(over_rdma(self.nodes[name]) for name in self.layouts)
-            self._add(_links(count, LINK_S if self.policy.ceilings else 0, rdma=rdma))
+            self._add(links_step(count, rdma=rdma, rates=self.policy.ceilings))
         blocks = list(blocks_of([*self.bare, *self.layouts], self.policy, self.seed))
         planned = self._planned(blocks)
         needing = (block for block, plan in zip(blocks, planned, strict=True) if plan.needs_zero)
@@ -149,12 +148,14 @@ class _Planner:
         for block, plan in zip(blocks, planned, strict=True):
             self._block(block, plan)
         self._at("finish")
-        self._add(Draft("release", "Check that every disk is blank and free", seconds=2.0))
+        for host in dict.fromkeys(("", *self.host_of.values())):
+            self._add(Draft("release", "Check that every disk is blank and free", seconds=2.0).by(host))
 
     def _keep(self, keep: Keep) -> None:
         """Plan one layout that is built for good."""
         layout = the_layout(self.layouts)
         disks = self._disks_of(layout)
+        self._refuse_hosts(disks, layout, "kept for good there")
         made = kept_layout(self.nodes[layout], self.parts, self.policy, keep, token=self.token)
         self.kept = made.kept
         self._at("build", block_name(layout, 1))
@@ -178,12 +179,19 @@ class _Planner:
         problems: dict[Problem, None] = {}
         for block in blocks:
             try:
-                planned.append(plan_layout(self.nodes[block.layout], self.parts, self.names, self.policy, self.hosts))
+                planned.append(self._plan(self.nodes[block.layout]))
             except ProblemError as error:
                 problems |= dict.fromkeys(error.problems)
         if problems:
             raise ProblemError(*problems)
         return planned
+
+    def _plan(self, node: Node) -> Planned:
+        group = group_of(node, self.scenario.roles, self.scenario.hosts)
+        if not group:
+            return plan_layout(node, self.parts, self.names, self.policy, self.hosts)
+        own = {host.ref: {role: self.parts[on_host(host.ref, role)] for role in node.roles()} for host in self.hosts[group]}
+        return plan_on_hosts(node, own, self.names, self.policy)
 
     def _refuse_unfit(self, planned: Mapping[str, Planned]) -> None:
         """Raise ProblemError with every workload that cannot run on a layout: once each, however many targets there are."""
@@ -203,8 +211,9 @@ class _Planner:
     def _block(self, block: Block, planned: Planned) -> None:
         name, disks = block.layout, self._disks_of(block.layout)
         self._at("build", block.name)
+        for host, own in self._by_host(disks):
+            self._add(Draft("recheck", f"{name}: check its disks once more", Recheck(own), seconds=1.0).by(host))
         if disks:
-            self._add(Draft("recheck", f"{name}: check its disks once more", Recheck(tuple(disks)), seconds=1.0))
             self._precondition(disks)
         for draft in planned.build:
             self._add(draft, erases=disks)
@@ -253,7 +262,7 @@ class _Planner:
         for draft in planned.reset:
             self._add(draft._replace(title=f"{cell.id}: {draft.title}"), cell=cell.id)
         if fill and not in_vain and (kind == "directory" or not planned.filled):
-            self._add(_fill(f"{cell.id}: ", load, target), erases=erased, cell=cell.id)
+            self._add(fill_step(f"{cell.id}: ", load, target), erases=erased, cell=cell.id)
         for draft in planned.before_cell:
             self._add(draft._replace(title=f"{cell.id}: {draft.title}"), cell=cell.id)
         cooldown_s = min(self.policy.cooldown.seconds, QUICK_COOLDOWN_S if self.options.quick else 1e9)
@@ -267,10 +276,10 @@ class _Planner:
             tuple(one.kind for one in node.walk()), reductions(node), given.get("caches", ""), region * target.regions,
         )  # fmt: skip
         if target.on and engine.from_hosts:
-            command, files = engine.hosted(load.spec, target.on, size_bytes=size_bytes)
+            command, files = engine.hosted(load.spec, target.on, size_bytes=size_bytes, kind=kind)
         else:
             command, files = engine.command(load.spec, target.paths, size_bytes=size_bytes, kind=kind), {}
-        title, most = f"{cell.id}: measure {shown}{_by(target)}", 1
+        title, most = f"{cell.id}: measure {shown}{loaded_by(target)}", 1
         writes: int | None = estimate.max_written_bytes
         if self.policy.steady:
             most = QUICK_PASSES if self.options.quick else MOST_PASSES
@@ -289,7 +298,7 @@ class _Planner:
         reading = [load for load in loads if engines()[load.kind].reads(load.spec)]
         if reading and self.policy.prefill and target.kind == "block":
             largest = max(reading, key=lambda load: engines()[load.kind].region_bytes(load.spec, target.size_bytes))
-            self._add(_fill(f"{layout}: ", largest, target), erases=disks)
+            self._add(fill_step(f"{layout}: ", largest, target), erases=disks)
         for draft in planned.filled:
             self._add(draft)
 
@@ -318,25 +327,42 @@ class _Planner:
 
     def _data_disks(self, layout: str, target: PlannedTarget) -> tuple[str, ...]:
         """Return the disks that keep the data of a target; if it is a single disk of the layout, that disk."""
+        if any(self.host_of[disk] for disk in self._disks_of(layout)):
+            return ()  # nothing of them is seen here
         roles = data_roles(self.nodes[layout], self.scenario.roles)
         disks = tuple(disk for role in roles for part in self.parts[role] for disk in part.disks)
         return (target.part,) if target.part else disks
 
     def _disks_of(self, layout: str) -> tuple[str, ...]:
+        """Return the disks of a layout, on every host that builds it."""
         roles = self.nodes[layout].roles()
-        return tuple(disk for role in roles for part in self.parts[role] for disk in part.disks)
+        names = [name for role in roles for name in names_on(role, self.of_roles, self.hosts)]
+        return tuple(disk for name in names for part in self.parts[name] for disk in part.disks)
+
+    def _refuse_hosts(self, disks: Sequence[str], place: str, what: str) -> None:
+        """Raise ProblemError if one of these disks is another host's: it cannot be `what`."""
+        if host := next(filter(None, (self.host_of[disk] for disk in disks)), ""):
+            raise fail(ROLE_HOST, f"disks of {host} cannot be {what}", place=place, remedy=ROLE_HOST.way_out)
+
+    def _by_host(self, disks: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield each host with those of these disks that it has: empty for the storage server."""
+        for host in dict.fromkeys(self.host_of[disk] for disk in disks):
+            yield host, tuple(disk for disk in disks if self.host_of[disk] == host)
 
     def _blank(self, disks: Sequence[str], title: str, *, if_written: bool = False) -> None:
-        """One step for all of them: they are written at the same time."""
-        slow = [self.disks[disk].size_bytes for disk in disks if not self.disks[disk].discard]
-        args = DisksToBlank(tuple(f"disk:{disk}" for disk in disks), if_written)
-        seconds = 2.0 + max(slow, default=0) / ZERO_BYTES_PER_S
-        title = title.format(plural(len(disks), "disk"))
-        self._add(Draft("disks.blank", title, args, writes_bytes=sum(slow), seconds=seconds), erases=tuple(disks))
+        """One step for all disks of a host: they are written at the same time."""
+        for host, own in self._by_host(disks):
+            slow = [self.disks[disk].size_bytes for disk in own if not self.disks[disk].discard]
+            args = DisksToBlank(tuple(f"disk:{disk}" for disk in own), if_written)
+            seconds = 2.0 + max(slow, default=0) / ZERO_BYTES_PER_S
+            words = title.format(plural(len(own), "disk"))
+            draft = Draft("disks.blank", words, args, writes_bytes=sum(slow), seconds=seconds)
+            self._add(draft.by(host), erases=own)
 
     def _precondition(self, disks: tuple[str, ...]) -> None:
         """Purge and write them, where the policy asks for it."""
         if times := self.policy.precondition_times:
+            self._refuse_hosts(disks, "policy.precondition", "written before a layout is built")
             self._blank(disks, "Purge {}")
             found = [self.disks[disk] for disk in disks]
             draft = preconditioning.draft(found, self.policy.precondition, times, quick=self.options.quick)
@@ -366,34 +392,6 @@ class _Planner:
         )
 
 
-def _fill(whose: str, load: Load, target: PlannedTarget) -> Draft:
-    """The step that writes the region of a workload before it is read."""
-    engine, size_bytes, kind = engines()[load.kind], target.size_bytes, target.kind
-    region = engine.region_bytes(load.spec, size_bytes, kind=kind)
-    title = f"{whose}fill {size_text(region)} of {', '.join(target.paths)}{_by(target)}"
-    written = region * target.regions
-    args = Prefill(target.refs, load.kind, size_bytes, kind, plain(load.spec), target.on, region)
-    if target.on and engine.from_hosts:
-        command, files = engine.hosted(load.spec, target.on, size_bytes=size_bytes, fill=True)
-    else:
-        command, files = engine.prefill_command(load.spec, target.paths, size_bytes=size_bytes, kind=kind), {}
-    return Draft("prefill", title, args, (command,), writes_bytes=written, seconds=written / FILL_BYTES_PER_S, files=files)
-
-
-def _links(hosts: int, seconds: int, *, rdma: bool) -> Draft:
-    """The step that measures the links: each host alone, then all at once, in both directions."""
-    tests = 2 * (hosts + (hosts > 1)) * (1 + rdma) if seconds else 0
-    how = f": each alone, then all at once, {seconds} s each way" if seconds else ": the time that a connection takes"
-    if seconds and rdma:
-        how += ", then the same over RDMA"
-    title = f"Measure the {plural(hosts, 'link')} to the hosts{how}"
-    return Draft(LINKS, title, LinkArgs(seconds, rdma and seconds > 0), seconds=1.0 + tests * (seconds + WARM_UP_S + 1))
-
-
-def _by(target: PlannedTarget) -> str:
-    return f" by {', '.join(one.host for one in target.on)}: each {target.on[0].words}" if target.on else ""
-
-
 def _total(values: Iterator[int | None]) -> int | None:
     total = 0
     for value in values:
@@ -401,20 +399,3 @@ def _total(values: Iterator[int | None]) -> int | None:
             return None
         total += value
     return total
-
-
-def refused(plan: Plan, erase: tuple[str, ...], disks: Mapping[str, Disk]) -> list[Problem]:
-    """Return the problems of the operator's consent: missing disks, extra disks, unknown names."""
-    named = {name: resolve(name, disks.values()) for name in erase}
-    problems = [
-        ERASE_UNKNOWN.problem(f"--erase names {name[:80]!r}, which is no disk here", exit=Exit.REFUSED)
-        for name, disk in named.items() if disk is None
-    ]  # fmt: skip
-    ids = {disk.id for disk in named.values() if disk is not None}
-    for extra in sorted(ids - set(plan.erases)):
-        text, remedy = f"--erase names {extra}, which this plan does not erase", ERASE_EXACTLY
-        problems.append(ERASE_TOO_MANY.problem(text, place=extra, remedy=remedy, exit=Exit.REFUSED))
-    for missing in sorted(set(plan.erases) - ids):
-        text, remedy = f"this plan erases {missing}, which --erase does not name", f"--erase {','.join(plan.erases)}"
-        problems.append(ERASE_TOO_FEW.problem(text, place=missing, remedy=remedy, exit=Exit.REFUSED))
-    return problems

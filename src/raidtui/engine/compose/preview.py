@@ -9,6 +9,7 @@ import msgspec
 
 from raidtui.engine.compose import cautions
 from raidtui.engine.compose.binding import bind_partly
+from raidtui.engine.compose.host_roles import hosted_roles
 from raidtui.engine.compose.hosts import unnamed
 from raidtui.engine.compose.layout import Hosts, disk_part, plan_layout
 from raidtui.engine.compose.planner import make_plan
@@ -21,7 +22,7 @@ from raidtui.engine.compose.write_amplification import data_roles, expected
 from raidtui.load.catalog import engines
 from raidtui.load.engine import Pattern, rehearsal
 from raidtui.model.describe import HostedView, LayerView, LayoutView, Preview, PreviewRequest, WorkloadView
-from raidtui.model.disk import Disk
+from raidtui.model.disk import Disk, host_of
 from raidtui.model.plan import Argv, Names, TargetKind
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.scenario import Entry, Load, Node
@@ -65,8 +66,11 @@ def preview(request: PreviewRequest, disks: Sequence[Disk]) -> Preview:
     sketch, options = document.sketch, request.options
     entries = {name: entry for name, entry in sketch.layouts.items() if not options.layouts or name in options.layouts}
     used = {role for entry in entries.values() if entry.value is not None for role in entry.value.roles()}
-    roles = {name: role for name, role in sketch.roles.items() if name in used}
-    said = {role: ids for role, ids in request.bind.items() if role not in sketch.roles or role in roles}
+    # Disks of other hosts are not known before a plan is made: what stands on them has no sizes.
+    of_hosts = hosted_roles({name: role for name, role in sketch.roles.items() if name in used}, sketch.hosts)
+    roles = {name: role for name, role in sketch.roles.items() if name in used and name not in of_hosts}
+    here = (role for role in request.bind if role in roles or (role not in sketch.roles and not host_of(role)))
+    said = {role: request.bind[role] for role in here}
     binding, unbound = bind_partly(roles, said, disks, document.earlier)
     loads = {name: entry for name, entry in sketch.workloads.items() if _wanted(name, entry, options.workloads)}
     readable = {name: load for name, entry in loads.items() if (load := entry.value) is not None and load.spec is not None}
@@ -79,7 +83,7 @@ def preview(request: PreviewRequest, disks: Sequence[Disk]) -> Preview:
     problems += [problem for made in layouts for problem in made.view.problems]
     problems += [problem for view in workloads for problem in view.problems]
     plan = None
-    if not problems:
+    if not problems and not of_hosts:
         try:
             plan = make_plan(document.scenario, binding, options, token=TOKEN, boot_id=_NO_BOOT, hosts=hosts)
         except ProblemError as error:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.host_roles import ROLE_HOST, group_of
 from raidtui.engine.compose.planner import used_roles
 from raidtui.engine.compose.reading import chosen, read_document
 from raidtui.engine.lasting.ansible import playbook
@@ -15,6 +16,7 @@ from raidtui.engine.lasting.steps import lasting
 from raidtui.engine.run import runs
 from raidtui.inventory.by_id import by_id_path
 from raidtui.model.disk import Disk
+from raidtui.model.problem import fail
 from raidtui.model.protocol import Script, ScriptRequest
 
 
@@ -25,6 +27,9 @@ def script_of(request: ScriptRequest, disks: Sequence[Disk], folder: Path | None
     layout = the_layout(chosen(document.scenario, asked.options)[0])
     node = document.scenario.layouts[layout]
     roles = used_roles(document.scenario, asked.options)
+    if group := group_of(node, document.scenario.roles, document.scenario.hosts):
+        raise fail(ROLE_HOST, f"{layout} is built on {group}, and a script is for this server", place=node.place,
+                   remedy=ROLE_HOST.way_out)  # fmt: skip
     said = {role: ids for role, ids in asked.bind.items() if role not in document.scenario.roles or role in roles}
     bound = bind(roles, said, disks, document.earlier)
     paths = {disk.id: by_id_path(disk, folder) for found in bound.values() for disk in found}

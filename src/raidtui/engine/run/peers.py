@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -28,6 +28,7 @@ from raidtui.base.proc import CLEAN_ENV, PIPE, Child, ToolError, spawn
 from raidtui.base.text import clean
 from raidtui.engine.run import links, space
 from raidtui.engine.run.host_cores import counted
+from raidtui.engine.run.host_part import part_of
 from raidtui.engine.step_args import WorkloadRun, decode_args
 from raidtui.inventory.interfaces import link_of
 from raidtui.load.engine import Target, TargetDevice
@@ -72,6 +73,8 @@ RUNS_THERE: Final = "/var/lib/raidtui/runs"
 _HELLO_S: Final = 120.0
 _LAST_WORDS_S: Final = 1.0
 _ANSWER_S: Final = 600.0
+_SLOWER: Final = 10.0
+"""A step on a host may take so many times as long as estimated."""
 _ADDRESS: Final = re.compile(r"(?!-)[A-Za-z0-9_.@:%\[\]-]{1,200}")
 _SSH: Final = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=10",
                "-o", "ServerAliveCountMax=3")  # fmt: skip
@@ -332,24 +335,7 @@ class Peers:
         if (peer.hello.machine_id, peer.hello.boot_id) != (host.machine_id, host.boot_id):
             raise fail(HOST_UNREACHABLE, f"{host.ref} is not the host that the plan was made with, or was restarted",
                        place=host.ref, remedy="Look at the plan again.", exit=Exit.REFUSED)  # fmt: skip
-        peer.ask(Order("begin", self._run, host.ref, self._part(host)))
-
-    def _part(self, host: Host) -> Plan:
-        """Return the plan with the steps of one host."""
-        own = [step for step in self._plan.steps if step.host == host.ref]
-        own += [
-            msgspec.structs.replace(step, args={**step.args, "refs": refs, "on": ()}) for step, refs in self._loading(host)
-        ]
-        # The disks are the storage server's: there, recovery makes them blank.
-        steps = tuple(msgspec.structs.replace(step, erases=(), files={}) for step in own)
-        nothing: dict[str, Any] = {"binding": {}, "cells": (), "erases": (), "sweeps": (), "looks": {}}
-        return msgspec.structs.replace(self._plan, steps=steps, **nothing)
-
-    def _loading(self, host: Host) -> Iterator[tuple[Step, tuple[str, ...]]]:
-        for step in self._plan.steps:
-            for one in step.args.get("on", ()):
-                if one["host"] == host.ref:
-                    yield step, tuple(one["refs"])
+        peer.ask(Order("begin", self._run, host.ref, part_of(self._plan, host.ref)))
 
     def _tell(self) -> None:
         while not self._stopped.wait(ALIVE_EVERY_S):
@@ -365,7 +351,12 @@ class Peers:
             hosts = [host for group in self._plan.hosts.values() for host in group]
             return links.measure(self._peers, hosts, decode_args(links.LinkArgs, step.args, step.id))
         key = keys.pop(step.args.get("key", ""), "")
-        return self._peers[step.host].ask(Order("step", step=step.id, key=key))
+        # Making disks blank may take hours; the host's connection ends if it dies.
+        return self._peers[step.host].ask(Order("step", step=step.id, key=key), _ANSWER_S + _SLOWER * step.seconds)
+
+    def _blanking_s(self, host: str) -> float:
+        """Return the estimated time in which a host makes its disks blank."""
+        return sum(step.seconds for step in self._plan.steps if step.host == host and step.action == "disks.blank")
 
     def health(self) -> tuple[str, ...]:
         """Return the reasons why numbers measured now would be wrong, as the hosts see them."""
@@ -390,7 +381,7 @@ class Peers:
                 if here.is_symlink() or not here.exists():  # nothing forwards it: the host is this machine
                     here.unlink(missing_ok=True)
                     here.symlink_to(outcome.facts["socket"])
-            yield Target(tuple(devices), on=args.on)
+            yield Target(tuple(devices), args.kind, args.on)
         finally:
             for host in hosts:
                 with suppress(ProblemError):  # a lost host ends its fio itself
@@ -408,7 +399,7 @@ class Peers:
         for peer in peers.values():
             if not peer.lost:
                 try:
-                    peer.ask(Order("end"))
+                    peer.ask(Order("end"), _ANSWER_S + _SLOWER * self._blanking_s(peer.name))
                 except ProblemError as error:
                     problems += error.problems
             peer.close()

@@ -143,11 +143,11 @@ class Runner:
             self.ending.failed(Exit.INVALID, [problem])
 
     def _admit(self) -> bool:
-        prints = {p.id: p for role in self.plan.binding.values() for p in role}
+        prints = {p.id: p for role in self.plan.binding.values() for p in role if not p.host}
         evidence: dict[str, object] = {}
         reserve(max(1, len(prints)))
         try:
-            steps = self.plan.steps
+            steps = [step for step in self.plan.steps if not step.host]
             self._claims = claims.take(self.folder.name, claims.claims_of(steps), claims.relied_on(steps))
             self._emit(Noted(f"the disks are searched for data for up to {LOOK_S:.0f} s before the first write"))
             if modules := builder_modules({step.action for step in steps}):
@@ -339,6 +339,8 @@ class Runner:
             raise ProblemError(*outcome.problems)
 
     def _act(self, step: Step) -> Outcome:
+        if step.host or step.action == "links":
+            return self.context.attend(lambda _: self.peers.do(step, self.context.keys))
         if step.action in ("recheck", "release"):
             return self._recheck(step)
         if step.action == KEEP:
@@ -358,8 +360,6 @@ class Runner:
             if stuck:
                 self.ending.failed(Exit.LEFT_BEHIND, [stuck])
             return Outcome("done", {"valid": cell.valid}, (*settled, cell.command))
-        if step.host or step.action == "links":
-            return self.context.attend(lambda _: self.peers.do(step, self.context.keys))
         action = bind(step.action, step.args)
         if step.phase == "build":
             self._done_builds.append(action)

@@ -140,12 +140,14 @@ def plan_of(folder: Path) -> Plan:
 
 
 def disks_of(folder: Path) -> tuple[Fingerprint, ...]:
-    """Return the disks that a run was planned on, also by another version of raidtui; none if no plan is readable."""
+    """Return the disks of this host that a run was planned on, also by another version of raidtui; none if no plan is
+    readable.
+    """
     try:
         binding = _read_plan(folder, _Bound).binding
     except _NO_PLAN:
         return ()
-    return tuple({print_.id: print_ for prints in binding.values() for print_ in prints}.values())
+    return tuple({disk.id: disk for disks in binding.values() for disk in disks if not disk.host}.values())
 
 
 def steps_of(folder: Path) -> tuple[Step, ...]:
@@ -231,13 +233,18 @@ def fold(records: Iterator[Record]) -> Story:
     alone: set[str] = set()
     erases: dict[str, tuple[str, ...]] = {}
     begun: dict[str, StepStarted] = {}
+    elsewhere: set[str] = set()
     cells, skipped, first, kept = 0, 0, "", False
     for record in records:
         event = record.event
         first = first or record.wall
         if isinstance(event, RunStarted):
             recovered = None
-            erases = {step.id: step.erases for step in event.plan.steps}
+            theirs = {disk.id for disks in event.plan.binding.values() for disk in disks if disk.host}
+            erases = {step.id: tuple(disk for disk in step.erases if disk not in theirs) for step in event.plan.steps}
+            elsewhere = {step.id for step in event.plan.steps if step.host}
+        elif isinstance(event, (StepStarted, StepDone)) and event.step in elsewhere:
+            continue  # the host's own journal has it
         elif isinstance(event, StepStarted):
             begun[event.step] = event
             if event.creates:

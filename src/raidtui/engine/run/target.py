@@ -198,7 +198,8 @@ def family_of(steps: Iterable[Mapping[str, str]]) -> Family:
 def family_of_step(step: Step, disks: Mapping[str, str], built: Sequence[BoundAction], context: Context) -> Family:
     """Return the devices of a step's layout. `disks`: kernel names of the run's disks by id."""
     args = common_args(step)
-    measured = {disks[ref.removeprefix("disk:")]: "target" for ref in args.refs if ref.startswith("disk:")}
+    loaded = [ref.removeprefix("disk:") for ref in args.refs if ref.startswith("disk:")]
+    measured = {disks[disk]: "target" for disk in loaded if disk in disks}  # the others are those of another host
     # Disks that are measured one by one are independent of each other.
     layers = built if not args.part else []
     family = family_of([measured, *(action.members(context) for action in layers)])

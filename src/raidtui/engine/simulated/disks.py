@@ -81,6 +81,7 @@ def simulated_server(word: str) -> Server:
         recover=_recover,
         look_at=_look_at,
         see_hosts=_see_hosts,
+        disks_on=lambda hosts: {host.ref: found.disks for host in hosts},
         runner=("runner", "--simulate", word),
         simulated=True,
         machine_id=found.machine_id,

@@ -29,6 +29,7 @@ from raidtui.engine.step_args import CellRun, common_args, decode_args
 from raidtui.engine.validity.evidence import caution
 from raidtui.load.catalog import engines
 from raidtui.model.convert import decode
+from raidtui.model.disk import on_host
 from raidtui.model.event import DisksAdmitted, HostSampled, RunStarted
 from raidtui.model.frame import SECTOR_BYTES, Frame
 from raidtui.model.hosts import HostLoad
@@ -145,10 +146,12 @@ class SimulatedRunner(Runner):
         self._emit(RunStarted(self.folder.name, self.plan, machine, os.getpid(), __version__))
 
     def _admit(self) -> bool:
-        ids = tuple(dict.fromkeys(print_.id for role in self.plan.binding.values() for print_ in role))
-        self._disks = {disk: self._disks[disk] for disk in ids}
+        wanted = {print_.id: print_ for role in self.plan.binding.values() for print_ in role}
+        # Simulated hosts have the recorded disks, too.
+        own = {disk: self._disks[disk.removeprefix(on_host(print_.host, ""))] for disk, print_ in wanted.items()}
+        self._disks = {id_: msgspec.structs.replace(disk, id=id_) for id_, disk in own.items()}
         self.tally.set_disks(tuple(self._disks.values()))
-        self._emit(DisksAdmitted(ids, {"simulated": True}))
+        self._emit(DisksAdmitted(tuple(wanted), {"simulated": True}))
         return True
 
     def _new_peers(self) -> Peers:

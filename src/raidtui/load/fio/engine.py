@@ -125,10 +125,12 @@ class FioEngine(Engine):
     ) -> tuple[str, ...]:
         return self.command(prefill_spec(spec, size_bytes, kind=kind), paths, size_bytes=size_bytes, kind=kind)
 
-    def hosted(self, spec: FioSpec, on: Sequence[OnHost], *, size_bytes: int, fill: bool = False) -> Hosted:
+    def hosted(
+        self, spec: FioSpec, on: Sequence[OnHost], *, size_bytes: int, kind: TargetKind = "block", fill: bool = False
+    ) -> Hosted:
         paths = tuple(f"/proc/self/fd/{FIRST_TARGET_FD + number}" for number in range(len(on[0].refs)))
         make = self.prefill_command if fill else self.command
-        return from_hosts(make(spec, paths, size_bytes=size_bytes), on)
+        return from_hosts(make(spec, paths, size_bytes=size_bytes, kind=kind), on)
 
     def run(
         self, spec: FioSpec, target: Target, *, folder: Path, live: Callable[[Sample], None], stop: threading.Event
@@ -203,7 +205,7 @@ class FioEngine(Engine):
         """Return the command that runs the workload here, or on the hosts that load the target."""
         if not target.on:
             return self.command(spec, target.fd_paths, size_bytes=target.size_bytes, kind=target.kind)
-        hosted = self.hosted(spec, target.on, size_bytes=target.size_bytes)
+        hosted = self.hosted(spec, target.on, size_bytes=target.size_bytes, kind=target.kind)
         write_files(folder, hosted.files)
         return hosted.command
 
