@@ -20,7 +20,7 @@ from raidtui.model.problem import Problem
 from raidtui.model.protocol import DiskList
 from raidtui.tui.disks.hosts import HostSeen
 from raidtui.tui.disks.table import DiskTable
-from raidtui.tui.draft import EMPTY, Draft
+from raidtui.tui.draft import EMPTY, Draft, chosen_for, with_role, without_role
 
 HOSTS = {"clients": ("root@c1", "root@c2", "root@c3")}
 DRAFT = Draft({**EMPTY.document, "hosts": {"storage": {}, "clients": {"count": 3}}})
@@ -87,7 +87,7 @@ def test_a_key_goes_from_host_to_host_and_the_table_has_the_disks_of_each(show, 
         assert stage.requests("hosts") == [{"method": "hosts", "params": {"hosts": {"clients": list(HOSTS["clients"])}}}]
         assert "Disks of" not in title(app)
         await pilot.press("space", "h")
-        assert list(table(app).row_keys) == ["S64GNE0R100001", "C1-ROOT"]
+        assert list(table(app).row_keys) == ["clients-1:S64GNE0R100001", "clients-1:C1-ROOT"]
         assert title(app).startswith("Disks of clients-1 ")
         assert not table(app).selected, "a disk with the same serial is another disk"
         await pilot.press("h")
@@ -102,15 +102,33 @@ def test_a_key_goes_from_host_to_host_and_the_table_has_the_disks_of_each(show, 
     show(talk)
 
 
-def test_disks_of_other_hosts_get_no_role(show):
+def test_disks_of_other_hosts_get_roles_of_their_group(show):
     async def talk(pilot, app):
         await answered(pilot, app)
-        await pilot.press("h", "space", "r", "x", "a")
-        assert not app.draft.bind
-        assert not table(app).selected
-        assert "Roles have disks of the storage server alone; this one is on clients-1." in app.notices
+        await pilot.press("r", "enter")
+        assert app.draft.bind == {"data": ("S64GNE0R100001",)}
+        await pilot.press("h", "r", "ctrl+u", *"own", "enter")
+        assert app.draft.bind["clients-1:own"] == ("clients-1:S64GNE0R100001",)
+        assert app.draft.document["roles"]["own"] == {"count": 1, "host": "clients"}
+        assert [entry.role for entry in app.screen._entries.values()] == ["own", ""]
+        await pilot.press("H")
+        assert [entry.role for entry in app.screen._entries.values()] == ["data", ""]
+        await pilot.press("h", "x")
+        assert list(app.draft.bind) == ["data"]
+        assert list(app.draft.document["roles"]) == ["data"]
 
     show(talk)
+
+
+def test_a_role_has_disks_of_one_group_alone():
+    of_hosts = with_role(with_role(DRAFT, "own", ["clients-1:A"], "clients-1"), "own", ["clients-2:B"], "clients-2")
+    assert of_hosts.bind == {"clients-1:own": ("clients-1:A",), "clients-2:own": ("clients-2:B",)}
+    assert chosen_for(of_hosts, "own") == ("clients-1:A", "clients-2:B")
+    here = with_role(of_hosts, "own", ["C"])
+    assert here.bind == {"own": ("C",)}
+    assert here.document["roles"] == {"own": {"count": 1}}
+    assert with_role(here, "own", ["clients-1:A"], "clients-1").bind == {"clients-1:own": ("clients-1:A",)}
+    assert without_role(of_hosts, "own").bind == {}
 
 
 def test_hosts_are_asked_again_when_others_are_named_or_with_the_key(show, stage):

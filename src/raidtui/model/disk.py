@@ -140,6 +140,11 @@ def host_of(name: str) -> str:
     return name.rpartition(":")[0]
 
 
+def plain_role(name: str) -> str:
+    """Return the role in a name that `on_host` made."""
+    return name.rpartition(":")[2]
+
+
 def fingerprint(disk: Disk, boot_id: str, host: str = "") -> Fingerprint:
     """The fingerprint of `disk` in the boot `boot_id` (`/proc/sys/kernel/random/boot_id`) of a host."""
     return Fingerprint(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from raidtui.model.disk import host_of, on_host, plain_role
 from raidtui.model.scenario_words import ROLE_PATTERN, SCHEMA
 
 MAX_UNDO: Final = 200
@@ -20,21 +21,44 @@ class Draft(NamedTuple):
     document: Mapping[str, Any]
     """Content of a scenario file (`raidtui.scenario/1`), perhaps unfinished."""
     bind: Mapping[str, tuple[str, ...]] = {}
-    """Role → ids of its disks, in order."""
+    """Role → ids of its disks, in order; host and role for disks of other hosts (`model.disk.on_host`)."""
 
 
 EMPTY: Final = Draft({"schema": SCHEMA, "name": "my-layouts", "roles": {}, "layouts": {}, "workloads": {}, "policy": {}})
 
 
-def with_role(draft: Draft, name: str, disks: Sequence[str]) -> Draft:
-    """Add disks to the end of the role `name` and remove them from every other role."""
-    left = without_disks(draft, [disk for disk in disks if disk not in draft.bind.get(name, ())])
-    chosen = tuple(dict.fromkeys((*left.bind.get(name, ()), *disks)))
+def with_role(draft: Draft, name: str, disks: Sequence[str], host: str = "") -> Draft:
+    """Add disks to the end of the role `name` and remove them from every other role. `host`: that has them, or empty.
+
+    A role that had disks of the storage server is one of the host's group then, and the other way round.
+    """
+    key, group = on_host(host, name), group_in(host)
+    left = without_disks(draft, [disk for disk in disks if disk not in draft.bind.get(key, ())])
+    chosen = tuple(dict.fromkeys((*left.bind.get(key, ()), *disks)))
     if not chosen:
         return left
-    roles = _roles(left)
-    roles[name] = {**_given(roles.get(name)), "count": len(chosen)}
-    return Draft({**left.document, "roles": roles}, {**left.bind, name: chosen})
+    roles, of_role = _roles(left), _given(_roles(left).get(name))
+    roles[name] = {**{key: value for key, value in of_role.items() if key != "host"}, "count": len(chosen)}
+    if group:
+        roles[name]["host"] = group
+    kept = {one: ids for one, ids in left.bind.items() if plain_role(one) != name or group_in(host_of(one)) == group}
+    return Draft({**left.document, "roles": roles}, {**kept, key: chosen})
+
+
+def group_in(host: str) -> str:
+    """Return the group of a host by its name (`nodes-1`); empty for the storage server."""
+    return host.rpartition("-")[0]
+
+
+def is_of_hosts(draft: Draft, name: str) -> bool:
+    """Return True if the disks of a role are those of other hosts."""
+    host = _given(_roles(draft).get(name)).get("host")
+    return host is not None and host not in names_in(draft, "hosts")[:1]
+
+
+def chosen_for(draft: Draft, name: str) -> tuple[str, ...]:
+    """Return the disks of a role, on every host that has some."""
+    return tuple(disk for one, disks in draft.bind.items() if plain_role(one) == name for disk in disks)
 
 
 def without_disks(draft: Draft, disks: Collection[str]) -> Draft:
@@ -44,23 +68,23 @@ def without_disks(draft: Draft, disks: Collection[str]) -> Draft:
         kept = tuple(disk for disk in chosen if disk not in disks)
         if kept == chosen:
             continue
+        role = plain_role(name)
         if kept:
             bind[name] = kept
-            roles[name] = {**_given(roles.get(name)), "count": len(kept)}
+            roles[role] = {**_given(roles.get(role)), "count": len(kept)}
         else:
             del bind[name]
-            if name not in mentioned_roles(draft):
-                roles.pop(name, None)
+            if role not in mentioned_roles(draft) and not any(plain_role(other) == role for other in bind):
+                roles.pop(role, None)
     return draft if bind == draft.bind else Draft({**draft.document, "roles": roles}, bind)
 
 
 def without_role(draft: Draft, name: str) -> Draft:
     """Remove a role and its choice of disks. Layouts keep mentioning it."""
-    roles, bind = _roles(draft), dict(draft.bind)
-    if name not in roles and name not in bind:
+    roles, bind = _roles(draft), {one: ids for one, ids in draft.bind.items() if plain_role(one) != name}
+    if name not in roles and len(bind) == len(draft.bind):
         return draft
     roles.pop(name, None)
-    bind.pop(name, None)
     return Draft({**draft.document, "roles": roles}, bind)
 
 
@@ -80,13 +104,13 @@ def host_groups(draft: Draft) -> tuple[str, ...]:
 
 
 def role_names(draft: Draft) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*_roles(draft), *draft.bind)))
+    return tuple(dict.fromkeys((*_roles(draft), *map(plain_role, draft.bind))))
 
 
 def next_role(draft: Draft) -> str:
     """Return the most likely role of selected disks: the first without disks, else the first unused suggested name."""
-    wanting = [name for name in role_names(draft) if not draft.bind.get(name)]
-    return next((name for name in (*wanting, *USUAL_ROLES) if not draft.bind.get(name)), USUAL_ROLES[0])
+    wanting = [name for name in role_names(draft) if not chosen_for(draft, name)]
+    return next((name for name in (*wanting, *USUAL_ROLES) if not chosen_for(draft, name)), USUAL_ROLES[0])
 
 
 def wrong_role_name(name: str) -> str:

@@ -31,7 +31,7 @@ from raidtui.tui.compose.lists import FormList, LineList, ValueGiven, outline_li
 from raidtui.tui.compose.outline import Line, outline
 from raidtui.tui.compose.preview import PreviewPane, Shown
 from raidtui.tui.compose.row import Form, FormRow
-from raidtui.tui.draft import Draft
+from raidtui.tui.draft import Draft, chosen_for
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.shared import Seen
 
@@ -304,7 +304,7 @@ class Composer(ModeScreen):
         notes = {}
         for name, role in found.items():
             count = at(role, ("count",), None)
-            chosen = len(self.working.bind.get(name, ()))
+            chosen = len(chosen_for(self.working, name))
             notes[str(name)] = f"{plural(count, 'disk') if isinstance(count, int) else '? disks'}" + (
                 f", {chosen} chosen" if chosen else ", not chosen"
             )

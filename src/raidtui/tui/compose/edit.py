@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from raidtui.model.describe import Field, Kind, Kinds, Preset
+from raidtui.model.disk import host_of, on_host, plain_role
 from raidtui.model.scenario_words import NAME_PATTERN
 from raidtui.tui.compose.document import (
     MISSING,
@@ -145,7 +146,7 @@ def rename(draft: Draft, path: Path, new: str) -> Change:
     document, bind = rekey(draft.document, (section, old), new), dict(draft.bind)
     if section == "roles":
         document = put(document, ("layouts",), _replaced(at(document, ("layouts",), {}), f"@{old}", f"@{new}"))
-        bind = {new if role == old else role: ids for role, ids in draft.bind.items()}
+        bind = {on_host(host_of(role), new) if plain_role(role) == old else role: ids for role, ids in draft.bind.items()}
     if section == "hosts":
         for layout in at(document, ("layouts",), {}):
             if exported_to(document, layout) == old:

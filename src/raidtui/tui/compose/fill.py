@@ -10,7 +10,7 @@ from raidtui.model.disk import Disk
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Where
 from raidtui.tui.compose.document import at
-from raidtui.tui.draft import Draft, role_names
+from raidtui.tui.draft import Draft, is_of_hosts, role_names
 
 
 def short_roles(draft: Draft) -> dict[str, int]:
@@ -18,6 +18,8 @@ def short_roles(draft: Draft) -> dict[str, int]:
     missing = {}
     for name in role_names(draft):
         count = at(draft.document, ("roles", name, "count"), None)
+        if is_of_hosts(draft, name):
+            continue  # none of these disks is known here
         if isinstance(count, int) and (lacking := count - len(draft.bind.get(name, ()))) > 0:
             missing[name] = lacking
     return missing

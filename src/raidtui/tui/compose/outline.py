@@ -21,7 +21,7 @@ from raidtui.tui.compose.document import (
     path_of,
     place_of,
 )
-from raidtui.tui.draft import Draft, names_in
+from raidtui.tui.draft import Draft, chosen_for, is_of_hosts, names_in
 
 What = Literal["scenario", "section", "host", "role", "disk", "layout", "layer", "input", "workload", "policy"]
 
@@ -80,15 +80,18 @@ def _group(document: Mapping[str, Any], name: str, *, storage: bool) -> Line:
 
 def _role(context: _Context, name: str) -> Iterator[Line]:
     path: Path = ("roles", name)
-    chosen = context.draft.bind.get(name, ())
+    chosen = chosen_for(context.draft, name)
     count = at(context.draft.document, (*path, "count"), None)
     words = plural(count, "disk") if isinstance(count, int) else "? disks"
-    words += f" of {clean(storage)}" if (storage := next(iter(groups_of(context.draft.document)), "")) else ""
+    group = at(context.draft.document, (*path, "host"), "") or next(iter(groups_of(context.draft.document)), "")
+    words += f" of {clean(group)}" if isinstance(group, str) and group else ""
+    there = is_of_hosts(context.draft, name)
     if not chosen:
-        yield Line("role", path, path, "  ", clean(name), f"{words}, not chosen (f: fill)")
+        how = "Disks: h, r" if there else "f: fill"
+        yield Line("role", path, path, "  ", clean(name), f"{words}, not chosen ({how})")
         return
-    short = f", {len(chosen)} chosen" if len(chosen) != count else ""
-    short += " (f: fill)" if isinstance(count, int) and len(chosen) < count else ""
+    short = f", {len(chosen)} chosen" if there or len(chosen) != count else ""
+    short += " (f: fill)" if isinstance(count, int) and len(chosen) < count and not there else ""
     yield Line("role", path, path, "  ", clean(name), words + short)
     for number, disk_id in enumerate(chosen, 1):
         branch = "  └ " if number == len(chosen) else "  ├ "

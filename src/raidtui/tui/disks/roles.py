@@ -7,7 +7,7 @@ from typing import Final
 
 from raidtui.base.text import clean, plural
 from raidtui.tui.disks.entries import Entry
-from raidtui.tui.draft import USUAL_ROLES, Draft, next_role, role_names, wrong_role_name
+from raidtui.tui.draft import USUAL_ROLES, Draft, chosen_for, next_role, role_names, wrong_role_name
 from raidtui.tui.widgets.dialog import AskText, Offer
 
 _OFFERED: Final = 6
@@ -26,7 +26,7 @@ def ask_role(draft: Draft, entries: Sequence[Entry]) -> AskText:
 
 def _offers(draft: Draft) -> tuple[Offer, ...]:
     """Return the roles of the draft with their number of disks, then usual names that it does not have."""
-    held = {name: len(draft.bind.get(name, ())) for name in role_names(draft)}
+    held = {name: len(chosen_for(draft, name)) for name in role_names(draft)}
     here = [Offer(name, f"has {plural(count, 'disk')}" if count else "has no disks yet") for name, count in held.items()]
     usual = [Offer(name, "new") for name in USUAL_ROLES if name not in held]
     return tuple((here + usual)[: max(_OFFERED, len(here))])

@@ -193,12 +193,11 @@ hosts, **h** goes from one to the next: system, network and disks of each, as it
 
 
 def detail(
-    entry: Entry | None, signs: Glyphs, beside: Sequence[Entry] = (), *, own: bool = True
+    entry: Entry | None, signs: Glyphs, beside: Sequence[Entry] = ()
 ) -> RenderableType:  # fmt: skip
     """Return the content of the details pane.
 
-    `beside`: all disks of its server, where there is room to compare it with them. `own`: the disk is the storage server's,
-    which alone can have a role.
+    `beside`: all disks of its server, where there is room to compare it with them.
     """
     if entry is None:
         return Text("No disk is under the cursor.", style="dim")
@@ -207,7 +206,7 @@ def detail(
     role = f", in role {entry.role}" if entry.role else ""
     state = Text(state_words(facts, signs) + role)
     known = fact_grid([("serial", facts.serial)] if disk is None else _known(disk, signs))
-    return Group(heading, state, Text(), *_availability(entry, signs, own=own), Text(), known,
+    return Group(heading, state, Text(), *_availability(entry, signs), Text(), known,
                  *overview(entry, beside, signs))  # fmt: skip
 
 
@@ -245,7 +244,7 @@ def _size(disk: Disk) -> str:
     return f"{value:.3g} {unit} ({disk.size_bytes:,} bytes)"
 
 
-def _availability(entry: Entry, signs: Glyphs, *, own: bool) -> Iterator[RenderableType]:
+def _availability(entry: Entry, signs: Glyphs) -> Iterator[RenderableType]:
     """Yield why the disk is not free and how to free it, or the keys for a free disk."""
     facts = entry.facts
     if facts.gone:
@@ -259,9 +258,8 @@ def _availability(entry: Entry, signs: Glyphs, *, own: bool) -> Iterator[Rendera
             from raidtui.front.phrases import look_line  # the first frame does without it
 
             yield Text(f"{look_line(facts.disk.look)}.")
-        if own:
-            keys = "x takes it out of its role." if entry.role else "space selects it, r gives it to a role."
-            yield Text(keys, style="dim")
+        keys = "x takes it out of its role." if entry.role else "space selects it, r gives it to a role."
+        yield Text(keys, style="dim")
     elif facts.disk is not None:
         yield Text("Not free:", style="bold")
         for reason in reasons_of(facts.disk):

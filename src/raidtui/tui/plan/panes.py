@@ -20,7 +20,7 @@ from textual.widgets.tree import TreeNode
 from raidtui.base.text import clean, plural
 from raidtui.front.phrases import looks_line, sentence
 from raidtui.front.plan import erased_disks, kept_lines, phase_words, sweep_words, writes_text
-from raidtui.model.disk import Disk, Fingerprint
+from raidtui.model.disk import Disk, Fingerprint, plain_role
 from raidtui.model.plan import Options, Plan, Step
 from raidtui.model.problem import Problem
 from raidtui.model.protocol import DiskList, PlanRequest
@@ -46,7 +46,7 @@ AGAIN = Remedy("ctrl+r", "reconnect")
 
 def request_of(draft: Draft, options: Options, hosts: Mapping[str, tuple[str, ...]] = MappingProxyType({})) -> PlanRequest:
     """Return the plan request for the draft, without options, disks and hosts whose names the draft no longer has."""
-    bind = {role: ids for role, ids in draft.bind.items() if ids and role in names_in(draft, "roles")}
+    bind = {role: ids for role, ids in draft.bind.items() if ids and plain_role(role) in names_in(draft, "roles")}
     layouts = tuple(name for name in options.layouts if name in names_in(draft, "layouts"))
     workloads = tuple(name for name in options.workloads if name in names_in(draft, "workloads"))
     kept = Options(options.quick, layouts, workloads, options.keep if layouts else None)

@@ -12,10 +12,11 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Static
 
 from raidtui.base.text import clean, plural
+from raidtui.model.disk import host_of, on_host, plain_role
 from raidtui.tui.disks.entries import DiskEntries, Entry, fitting, ids_by_name, ordered, reasons_of, same_model, used_by
 from raidtui.tui.disks.roles import ask_role
 from raidtui.tui.disks.table import DiskTable, detail
-from raidtui.tui.draft import EMPTY, Draft, host_groups, with_role, without_disks
+from raidtui.tui.draft import Draft, host_groups, with_role, without_disks
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.shared import Seen
 from raidtui.tui.widgets.glyphs import glyphs
@@ -79,8 +80,8 @@ class DisksScreen(ModeScreen):
         self._shown: list[Entry] = []
         self._sort: str | None = None
         self._descending = False
-        self._picked: frozenset[str] = frozenset()
-        """Ids of selected disks, including filtered-out ones."""
+        self._picked_on: dict[str, frozenset[str]] = {}
+        """Ids of selected disks by host, including filtered-out ones; the storage server's under the empty name."""
 
     def body(self) -> ComposeResult:
         with Horizontal(id="disk-panes"):
@@ -129,8 +130,7 @@ class DisksScreen(ModeScreen):
         """Update everything; the table redraws only changed lines."""
         entries = self._listed()
         self._entries = {entry.id: entry for entry in entries}
-        if self._other_host is None:
-            self._picked = frozenset(key for key in self._picked if self._selectable(key))
+        self._picked = frozenset(key for key in self._picked if self._selectable(key))
         self._shown = ordered(fitting(entries, self._filter.value), self._sort, self._descending)
         table = self._table
         if (empty := self._empty_words()) != table.empty:
@@ -141,11 +141,17 @@ class DisksScreen(ModeScreen):
         self._show_detail()
 
     def _listed(self) -> list[Entry]:
-        """Return the disks of the marked host; those of the storage server have their roles."""
-        if (host := self._other_host) is not None:
-            return DiskEntries().entries(host.disks, EMPTY)
-        found = self.raidtui.disks
-        return self._known_disks.entries(found.disks if found else (), self.raidtui.draft)
+        """Return the disks of the marked host with their roles. Ids of another host's have its name before them."""
+        draft, found, ref = self.raidtui.draft, self.raidtui.disks, self._marked_ref
+        bind = {
+            plain_role(role): tuple(disk.removeprefix(on_host(ref, "")) for disk in disks)
+            for role, disks in draft.bind.items() if host_of(role) == ref
+        }  # fmt: skip
+        of_host = draft._replace(bind=bind)
+        if (host := self._other_host) is None:
+            return self._known_disks.entries(found.disks if found else (), of_host)
+        entries = DiskEntries().entries(host.disks, of_host) if host.disks else []
+        return [one._replace(facts=one.facts._replace(id=on_host(ref, one.id))) for one in entries]
 
     def _empty_words(self) -> str:
         app = self.raidtui
@@ -163,8 +169,7 @@ class DisksScreen(ModeScreen):
 
     def _mark(self) -> None:
         table = self._table
-        own = self._shown if self._other_host is None else ()
-        visible = self._picked.intersection(entry.id for entry in own)
+        visible = self._picked.intersection(entry.id for entry in self._shown)
         if table.selected != visible:
             table.selected = visible
         self._show_title()
@@ -178,7 +183,7 @@ class DisksScreen(ModeScreen):
             parts += [f"{len(there)}", f"{sum(entry.facts.free for entry in there)} free"]
         if gone := len(self._entries) - len(there):
             parts.append(f"{gone} gone")
-        if self._picked and host is None:
+        if self._picked:
             parts.append(f"{len(self._picked)} selected")
         if self._filter.value:
             parts.append(f"{len(self._shown)} shown")
@@ -190,17 +195,14 @@ class DisksScreen(ModeScreen):
 
     def _show_detail(self) -> None:
         beside = tuple(self._entries.values()) if self.has_class("-very-wide") else ()
-        own = self._other_host is None
-        self.query_one("#disk-words", Static).update(detail(self._here, glyphs(), beside, own=own))
+        self.query_one("#disk-words", Static).update(detail(self._here, glyphs(), beside))
 
     def _selectable(self, key: str) -> bool:
         entry = self._entries.get(key)
-        return entry is not None and entry.facts.free and self._other_host is None
+        return entry is not None and entry.facts.free
 
     @on(DiskTable.SelectionChanged)
     def _selected(self) -> None:
-        if self._other_host is not None:
-            return
         table = self._table
         visible = frozenset(entry.id for entry in self._shown)
         self._picked = self._picked - visible | table.selected & visible
@@ -214,10 +216,6 @@ class DisksScreen(ModeScreen):
 
     def _show_reason(self, entry: Entry) -> None:
         facts = entry.facts
-        if facts.free and (host := self._other_host) is not None:
-            self.notify(f"Roles have disks of the storage server alone; this one is on {clean(host.ref, 40)}.",
-                        severity="warning", markup=False, timeout=8)  # fmt: skip
-            return
         words = [f"{facts.serial} cannot be selected: {facts.used or 'the disk is missing'}"]
         if facts.disk is not None and not facts.gone:
             remedies = [clean(reason.remedy) for reason in reasons_of(facts.disk) if reason.remedy]
@@ -237,7 +235,7 @@ class DisksScreen(ModeScreen):
 
     def _chosen_entries(self) -> list[Entry]:
         """Return the selected disks in table order, else the one under the cursor."""
-        if self._picked and self._other_host is None:
+        if self._picked:
             order = {entry.id: index for index, entry in enumerate(self._shown)}
             return sorted((self._entries[key] for key in self._picked), key=lambda e: order.get(e.id, len(order)))
         return [self._here] if self._here is not None else []
@@ -257,7 +255,8 @@ class DisksScreen(ModeScreen):
         if role and still:
             self._picked = frozenset()
             self._mark()
-            self.raidtui.change_draft(with_role(self._draft_by_id(), role, [entry.id for entry in still]),
+            draft = with_role(self._draft_by_id(), role, [entry.id for entry in still], self._marked_ref)
+            self.raidtui.change_draft(draft,
                                       f"{plural(len(still), 'disk')} for {role}")  # fmt: skip
 
     def action_take_out(self) -> None:
@@ -293,6 +292,20 @@ class DisksScreen(ModeScreen):
     def _other_host(self) -> HostView | None:
         """The marked host if it is not the storage server."""
         return None if self._bar is None else self._bar.marked
+
+    @property
+    def _marked_ref(self) -> str:
+        """The name of the marked host; empty for the storage server."""
+        return self._other_host.ref if self._other_host is not None else ""
+
+    @property
+    def _picked(self) -> frozenset[str]:
+        """The selected disks of the marked host."""
+        return self._picked_on.get(self._marked_ref, frozenset())
+
+    @_picked.setter
+    def _picked(self, disks: frozenset[str]) -> None:
+        self._picked_on[self._marked_ref] = disks
 
     def _look_at_hosts(self, *, again: bool = False) -> None:
         """Ask the draft's hosts what they have: once, unless `again`. A run that goes on is not disturbed by itself."""
@@ -387,8 +400,6 @@ class DisksScreen(ModeScreen):
         """Grey actions that have no disk to work on."""
         if action == "host":
             return bool(host_groups(self.raidtui.draft))
-        if self._other_host is not None and action in ("all_alike", "give_role", "take_out"):
-            return None
         if action in ("all_alike", "give_role"):
             return True if self._entries else None
         if action == "take_out":
