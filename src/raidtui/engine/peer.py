@@ -29,7 +29,7 @@ from raidtui.base.proc import ToolError, ToolTimeout, find_tool, run
 from raidtui.engine.host_views import own_view
 from raidtui.engine.machine import describe
 from raidtui.engine.run import claims, links, runs, space
-from raidtui.engine.run.host_cores import core_watch
+from raidtui.engine.run.host_cores import HostWork, core_watch
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.target import open_target, reserve
 from raidtui.engine.step_args import CellRun, Prefill, Recheck, WorkloadRun, decode_args
@@ -49,7 +49,7 @@ from raidtui.stack.blank import DisksToBlank, blank
 from raidtui.stack.catalog import bind, builder_modules, require_libraries
 from raidtui.stack.context import Context
 from raidtui.stack.teardown import found_foreign_data
-from raidtui.watch.host_load import LoadWatch
+from raidtui.watch.host_load import LoadWatch, Moved, moved_by
 
 PEER_ORDER: Final = Refusal(
     "peer-order",
@@ -201,6 +201,8 @@ class _Part:
         self._made: list[BoundAction] = []
         self._loading = ExitStack()
         self._cores = core_watch()
+        self._loaded: list[str] = []
+        self._moved: Moved | None = None
         self._say = say
         self.problems: list[Problem] = []
         self._claims: list[locks.Lock] = []
@@ -238,10 +240,13 @@ class _Part:
         if order.do in ("connect", "rate") and order.link is not None:
             return (links.connect_ms if order.do == "connect" else links.rate)(order.link)
         if order.do == "watch":
+            self._moved = moved_by(self._loaded)
             self._cores.start()
             return Outcome("done")
         if order.do == "watched":
-            return Outcome("done", {"cores": msgspec.to_builtins(self._cores.stop())})
+            cores, after = self._cores.stop(), moved_by(self._loaded)
+            moved = after.since(self._moved) if after is not None and self._moved is not None else None
+            return Outcome("done", msgspec.to_builtins(HostWork(cores, moved)))
         if (step := self._steps.get(order.step)) is None:
             raise fail(PEER_ORDER, f"there is no step {order.step[:20]!r} here", exit=Exit.BUG)
         if self._journal.is_full() and step.phase != "teardown":
@@ -272,8 +277,9 @@ class _Part:
         server = Server(self._folder, [device.fd for device in target.devices])
         self._loading.callback(server.end)
         self._cores = core_watch(server.pid)
+        self._loaded = [device.name for device in target.devices]
         with suppress(OSError):
-            self._loading.callback(LoadWatch([device.name for device in target.devices], self._say).stop)
+            self._loading.callback(LoadWatch(self._loaded, self._say).stop)
         return Outcome("done", {"socket": str(server.socket), "sizes_bytes": [one.size_bytes for one in target.devices]},
                        (server.argv,))  # fmt: skip
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
-from raidtui.model.frame import Frame, Frames
+import msgspec
+
+from raidtui.model.frame import SECTOR_BYTES, Frame, Frames
 from raidtui.model.hosts import LOAD_EVERY_S, MOST_NAMED, HostLoad
 from raidtui.watch.sampler import Sampler
 
@@ -39,6 +42,31 @@ def load_of(frames: Frames, devices: Iterable[str]) -> HostLoad | None:
             name: (round(moved[name].received_bytes_per_s), round(moved[name].sent_bytes_per_s)) for name in busiest
         },
     )  # fmt: skip
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """Bytes that block devices read and wrote, by their own counters."""
+
+    read_bytes: int
+    written_bytes: int
+
+    def since(self, before: Moved) -> Moved:
+        return Moved(self.read_bytes - before.read_bytes, self.written_bytes - before.written_bytes)
+
+
+def moved_by(names: Iterable[str]) -> Moved | None:
+    """Return what these block devices moved since they are there; None if one of them is no block device, or gone.
+
+    Source: Documentation/block/stat.rst.
+    """
+    read = written = 0
+    for name in names:
+        try:
+            fields = Path("/sys/class/block", name, "stat").read_text().split()
+        except OSError:
+            return None
+        read, written = read + int(fields[2]), written + int(fields[6])
+    return Moved(read * SECTOR_BYTES, written * SECTOR_BYTES)
 
 
 class LoadWatch:

@@ -76,7 +76,9 @@ def _loaded(targets: Mapping[str, PlannedTarget]) -> PlannedTarget:
     """Return what these hosts load together."""
     on = tuple(OnHost(host, target.refs, 0, own=True, built=True) for host, target in targets.items())
     first = next(iter(targets.values()))
-    return first._replace(on=on, counted="no", size_bytes=min(target.size_bytes for target in targets.values()))
+    # A host counts what its block devices move, and not which ones a filesystem is on.
+    counted = "no" if first.kind == "directory" else first.counted
+    return first._replace(on=on, counted=counted, size_bytes=min(target.size_bytes for target in targets.values()))
 
 
 def _plan_together(

@@ -1,4 +1,4 @@
-"""CPU cores of all hosts of a cell, the storage server among them, counted while the hosts load it."""
+"""What all hosts of a cell did, the storage server among them, counted while the hosts load it: cores, and bytes moved."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from raidtui.model.convert import decode
 from raidtui.model.host import STORAGE, HostCores
 from raidtui.model.hosts import Order
 from raidtui.model.problem import ProblemError
 from raidtui.stack.catalog import all_layers
 from raidtui.watch.cores import CoreWatch
+from raidtui.watch.host_load import Moved
 
 if TYPE_CHECKING:
     from raidtui.engine.run.peers import Peer
@@ -23,13 +26,21 @@ def core_watch(workload: int | None = None) -> CoreWatch:
     return CoreWatch(workload, (layer.threads for layer in all_layers().values()))
 
 
+class HostWork(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Work of one host during one cell; None where it could not be counted."""
+
+    cores: HostCores | None = None
+    moved: Moved | None = None
+    """Counted by the block devices that it loaded."""
+
+
 @contextmanager
-def counted(peers: Mapping[str, Peer]) -> Iterator[dict[str, HostCores]]:
-    """Count the CPU of this host and of these; the mapping is filled at the end. A host that does not answer is left out.
+def counted(peers: Mapping[str, Peer]) -> Iterator[dict[str, HostWork]]:
+    """Count the work of this host and of these; the mapping is filled at the end. A host that does not answer is left out.
 
     Without peers nothing is counted: the load is this host's own then.
     """
-    found: dict[str, HostCores] = {}
+    found: dict[str, HostWork] = {}
     if not peers:
         yield found
         return
@@ -39,10 +50,10 @@ def counted(peers: Mapping[str, Peer]) -> Iterator[dict[str, HostCores]]:
         own.start()
         yield found
         if used := own.stop():
-            found[STORAGE] = used
-        for name, cores in zip(peers, pool.map(_end, peers.values()), strict=True):
-            if cores is not None:
-                found[name] = cores
+            found[STORAGE] = HostWork(used)
+        for name, work in zip(peers, pool.map(_end, peers.values()), strict=True):
+            if work is not None:
+                found[name] = work
 
 
 def _begin(peer: Peer) -> None:
@@ -50,8 +61,7 @@ def _begin(peer: Peer) -> None:
         peer.ask(Order("watch"))
 
 
-def _end(peer: Peer) -> HostCores | None:
+def _end(peer: Peer) -> HostWork | None:
     with suppress(ProblemError):
-        facts = peer.ask(Order("watched")).facts
-        return decode(HostCores, facts["cores"], peer.name) if facts.get("cores") else None
+        return decode(HostWork, peer.ask(Order("watched")).facts, peer.name)
     return None

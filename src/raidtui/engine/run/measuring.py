@@ -14,6 +14,7 @@ import msgspec
 
 from raidtui.engine import validity
 from raidtui.engine.run import space
+from raidtui.engine.run.host_cores import HostWork
 from raidtui.engine.run.journal import wall_clock
 from raidtui.engine.run.passes import Passes
 from raidtui.engine.run.target import TARGET
@@ -34,9 +35,10 @@ from raidtui.model.result import Cell, DeviceUse, HostPart, marked
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.context import Context
 from raidtui.watch import processes
+from raidtui.watch.host_load import Moved
 from raidtui.watch.processes import ProcessWatch
 from raidtui.watch.sampler import FrameSource
-from raidtui.watch.series import Series, SeriesFold, write_amplification
+from raidtui.watch.series import DeviceTotals, Series, SeriesFold, write_amplification
 from raidtui.watch.temperature import Heat
 from raidtui.watch.threads import Used, busiest, look_once
 
@@ -76,8 +78,8 @@ class Scene(NamedTuple):
     lost: Callable[[], tuple[str, ...]]
     target: Callable[[WorkloadRun], AbstractContextManager[Target]]
     """Hold the target of the step open, here or on the hosts that load it."""
-    cores: Callable[[WorkloadRun], AbstractContextManager[Mapping[str, HostCores]]]
-    """Count the CPU of all hosts, if several load the target; the mapping is filled at the end, by the names of hosts."""
+    work: Callable[[WorkloadRun], AbstractContextManager[Mapping[str, HostWork]]]
+    """Count the work of all hosts, if other hosts load the target; the mapping is filled at the end, by names of hosts."""
     out_of_space: Callable[[], bool]
 
 
@@ -112,7 +114,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     after: Mapping[str, Used] = {}
     watch = ProcessWatch({name: disk.id for name, disk in scene.disks.items()}) if processes.installed() else None
     host: HostUse | None = None
-    cores: Mapping[str, HostCores] = {}
+    work: Mapping[str, HostWork] = {}
     try:
         with scene.target(args) as target:
             target_names = _target_names(target, scene)
@@ -125,7 +127,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
                 if watch:
                     watch.start()
                 clocks = _clocks()
-                with scene.cores(args) as cores:
+                with scene.work(args) as work:
                     _run(engine, spec, target, passes, scene, clocks[0], repeated=args.passes is not msgspec.UNSET)
                 ended, after = _clocks(), look_once()
                 scene.sampler.tick()
@@ -149,8 +151,12 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     if watch and watch.failure:
         said.append(validity.UNCHECKED_CELL.mark(f"the processes could not be watched: {watch.failure}"))
     series = fold.series()
-    counted = [series.totals[name] for name in target_names if name in series.totals]
+    counted: list[DeviceTotals | Moved] = [series.totals[name] for name in target_names if name in series.totals]
     complete = bool(counted) and len(counted) == len(target_names)
+    if args.on:
+        counted = [moved for one in args.on if one.host in work and (moved := work[one.host].moved) is not None]
+        complete = len(counted) == len(args.on)
+    cores = {host: one.cores for host, one in work.items()}
     spent = [b - a for a, b in zip(clocks, ended, strict=True)]
     pattern = engine.pattern(spec)
     written = measured.summary.written_bytes if measured and pattern.reported_whole else 0
@@ -215,7 +221,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     return marked(cell, validity.marks(evidence)), stuck
 
 
-def _host_parts(measured: Measured, cores: Mapping[str, HostCores]) -> dict[str, HostPart]:
+def _host_parts(measured: Measured, cores: Mapping[str, HostCores | None]) -> dict[str, HostPart]:
     return {
         host: HostPart(**msgspec.structs.asdict(summary), cores=cores.get(host))
         for host, summary in sorted(measured.hosts.items())

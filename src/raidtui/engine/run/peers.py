@@ -27,14 +27,13 @@ from raidtui.base.lines import LineReader, LineTooLong
 from raidtui.base.proc import CLEAN_ENV, PIPE, Child, ToolError, spawn
 from raidtui.base.text import clean
 from raidtui.engine.run import links, space
-from raidtui.engine.run.host_cores import counted
+from raidtui.engine.run.host_cores import HostWork, counted
 from raidtui.engine.run.host_part import part_of
 from raidtui.engine.step_args import WorkloadRun, decode_args
 from raidtui.inventory.interfaces import link_of
 from raidtui.load.engine import Target, TargetDevice
 from raidtui.load.fio.clients import SOCKET, socket_of
 from raidtui.model.convert import encode
-from raidtui.model.host import HostCores
 from raidtui.model.hosts import ALIVE_EVERY_S, LEASE_S, LOAD_EVERY_S, PEER_PROTOCOL, Answer, HostLoad, Order, PeerHello
 from raidtui.model.plan import Host, Plan, Step
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
@@ -387,8 +386,8 @@ class Peers:
                 with suppress(ProblemError):  # a lost host ends its fio itself
                     self._peers[host].ask(Order("unlisten"))
 
-    def cores(self, args: WorkloadRun) -> AbstractContextManager[dict[str, HostCores]]:
-        """Count the CPU of this host and of those that load the target, if hosts do."""
+    def work(self, args: WorkloadRun) -> AbstractContextManager[dict[str, HostWork]]:
+        """Count the work of this host and of those that load the target, if hosts do."""
         return counted({one.host: self._peers[one.host] for one in args.on if one.host in self._peers})
 
     def end(self) -> list[Problem]:

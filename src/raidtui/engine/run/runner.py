@@ -393,7 +393,7 @@ class Runner:
             memory_bytes=self._memory_bytes,
             lost=self.watchdog.look,
             target=lambda args: self.peers.loading(step, args) if args.on else open_target(args, self.context),
-            cores=self.peers.cores,
+            work=self.peers.work,
             out_of_space=self.journal.is_full,
         )
 
