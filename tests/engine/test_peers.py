@@ -83,12 +83,13 @@ def test_a_run_that_it_was_told_to_end_is_closed(argv, tmp_path):
 def test_it_counts_the_cpu_of_its_host(argv, tmp_path):
     peer = Peer("clients-1", argv)
     peer.ask(Order("begin", RUN, "clients-1", PLAN))
-    with counted({"clients-1": peer}) as cores:
+    with counted({"clients-1": peer}) as work:
         until = time.process_time() + 0.5
         while time.process_time() < until:
             pass
     peer.close()
-    assert list(cores) == ["storage", "clients-1"]
+    assert list(work) == ["storage", "clients-1"]
+    cores = {name: one.cores for name, one in work.items()}
     assert cores["storage"].cpus == cores["clients-1"].cpus == os.cpu_count()
     assert 0 < cores["storage"].busy <= os.cpu_count()
     assert cores["clients-1"].busy == pytest.approx(cores["storage"].busy, abs=1.0), "here they are one host"
