@@ -67,6 +67,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     bound = ("sim.json", "--bind", f"data={NVME}")
     made.run("disks", *on, "disks")
     made.run("hosts", *on, "disks", "--host", "clients=root@c1,root@c2")
+    made.run("smart", *on, "disks", "--smart", NVME.partition(",")[0])
     made.run("doctor", *on, "doctor")
     made.run("design", "design", "4x1TB hdd at 9 EUR, 2x1TB nvme at 9 EUR")
     made.run("guide", "guide", "--for", "files", "--survive", "2", "--disks", "6x1TB hdd")

@@ -33,6 +33,7 @@ class Stage:
         self._answers: dict[str, Any] = {
             "watch-disks": {"events": [], "until": "never", "then": []},
             "runs": {"result": {"schema": "raidtui.runs/1", "runs": []}},
+            "smart": {"result": {"schema": "raidtui.smart/1", "disk": ""}},
         }
 
     def answers(self, **by_method: dict[str, Any]) -> None:

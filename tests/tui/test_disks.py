@@ -22,6 +22,7 @@ from raidtui.client.engine_client import ENGINE_LOST
 from raidtui.model.disk import Disk, Link, Reason
 from raidtui.model.problem import Problem, fail
 from raidtui.model.protocol import DiskList
+from raidtui.model.smart import SMART_SCHEMA, Smart
 from raidtui.tui.disks.entries import (
     DiskEntries,
     facts_of,
@@ -92,6 +93,12 @@ def table(app) -> DiskTable:
 
 def said(app) -> str:
     return "\n".join(app.notices)
+
+
+def words(app) -> str:
+    """The details of the disk under the cursor."""
+    Console(file=(out := io.StringIO()), width=100).print(app.screen.query_one("#disk-words").content)
+    return out.getvalue()
 
 
 # Words.
@@ -450,9 +457,50 @@ def test_the_age_goes_on_while_the_engine_is_lost(show, stage):
     show(talk)
 
 
+SMART = Smart(SMART_SCHEMA, id_of(1), passed=True, power_on_hours=26_280, spare_percent=98, media_errors=1,
+              self_test="Extended: Completed without error at 26100 h")  # fmt: skip
+
+
+def test_a_disk_is_asked_for_its_smart_data_once_and_only_when_the_cursor_rests_on_it(show, stage):
+    stage.answers(smart={"result": SMART})
+
+    def asked():
+        return [one["params"]["disk"] for one in stage.requests("smart")]
+
+    async def talk(pilot, app):
+        await until(pilot, lambda: "26,280 h (3.0 years)" in words(app))
+        await pilot.press("down", "down", "down", "up")
+        await until(pilot, lambda: id_of(3) in asked())
+        await pilot.press("home")
+        assert "1 uncorrected !" in words(app)
+        await pilot.pause(0.8)
+        assert len(asked()) == len(set(asked()))
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: asked().count(id_of(1)) == 2)
+
+    show(talk, size=LARGE)
+
+
+def test_a_disk_is_not_asked_for_its_smart_data_while_nobody_looks_or_a_run_goes_on(show, stage):
+    async def talk(pilot, app):
+        await pilot.pause(0.8)
+        assert not stage.requests("smart"), "the details are hidden"
+        app.run_words = "run x"
+        await pilot.press("enter")
+        await pilot.pause(0.8)
+        assert not stage.requests("smart")
+        app.run_words = ""
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: stage.requests("smart"))
+
+    show(talk)
+
+
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 def test_the_age_draws_one_line_and_no_more(show, stage, size):
     async def talk(pilot, app):
+        if size == LARGE:
+            await until(pilot, lambda: stage.requests("smart"))
         await pilot.pause(0.3)
         drawn, send = [], type(app)._display
         with pytest.MonkeyPatch.context() as patch:
@@ -521,10 +569,6 @@ def test_the_key_is_in_the_help_and_in_the_palette(show):
 
 
 def test_details_follow_the_list_and_show_the_remedies(show):
-    def words(app):
-        Console(file=(out := io.StringIO()), width=100).print(app.screen.query_one("#disk-words").content)
-        return out.getvalue()
-
     async def talk(pilot, app):
         await until(pilot, lambda: "Free: nothing was found" in words(app))
         app.say(DisksSeen(listed([made.disk(1, reasons=(Reason("filesystem", "ext4", "wipefs -a /dev/nvme1n1"),))])))
@@ -567,8 +611,11 @@ def test_disks_on_a_small_terminal_look_like_this(show):
     show(talk, draft=CHOSEN)
 
 
-def test_disks_on_a_large_terminal_look_like_this(show):
+def test_disks_on_a_large_terminal_look_like_this(show, stage):
+    stage.answers(smart={"result": SMART})
+
     async def talk(pilot, app):
+        await same_picture(pilot, "disks-200")
         await pilot.press("down", "down", "down", "space", "r")
         app.screen.query_one(Input).cursor_blink = False
         await pilot.press("home", "end")

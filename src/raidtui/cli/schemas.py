@@ -25,6 +25,7 @@ from raidtui.model.host_view import HostList
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Problems
 from raidtui.model.protocol import Checkup, DiskList, Recovered, RunInfo, RunList, Script
+from raidtui.model.smart import SMART_SCHEMA, Smart
 from raidtui.model.table import Findings
 from raidtui.results.comparison import Comparison
 from raidtui.results.lines import COLUMNS
@@ -78,6 +79,7 @@ PRINTED: Final = {
     "compare": Printed("compare --json, and --format json", (Compared,), "raidtui.comparison/1"),
     "disks": Printed("disks --json; with --watch one document per line", (DiskList,), "raidtui.disks/1"),
     "hosts": Printed("disks --host --json", (HostList,), "raidtui.hosts/1"),
+    "smart": Printed("disks --smart --json", (Smart,), SMART_SCHEMA),
     "design": Printed("design --json", (Design,), "raidtui.design/1"),
     "doctor": Printed("doctor --json", (Checkup,), "raidtui.doctor/1"),
     "compare-servers": Printed("compare --servers --json", (ServerComparison,), SERVERS_SCHEMA),

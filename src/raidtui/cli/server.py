@@ -10,11 +10,13 @@ from raidtui.base.text import clean, plural
 from raidtui.cli.screen import add_json_argument, connect, console, indented, json_text, show_or_json, table, text
 from raidtui.front.hosts import HOST, hosts_of, network_lines, system_words
 from raidtui.front.phrases import look_line
+from raidtui.front.smart import smart_rows
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, Link, lasting
 from raidtui.model.host_view import HostList, HostsRequest, HostView
 from raidtui.model.problem import fail
 from raidtui.model.protocol import Checkup, DiskList
+from raidtui.model.smart import Smart, SmartRequest
 from raidtui.model.units import size_text
 from raidtui.results.rates import NOTHING
 
@@ -33,6 +35,8 @@ _EVERY_LAYER_NEEDS = ("root", "udev", "space for runs")
 def add_disks_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON; with --watch one document per line")
     parser.add_argument("--watch", action="store_true", help="print again whenever a disk or its use changes")
+    parser.add_argument("--smart", metavar="DISK", default="",
+                        help="print the SMART data of one disk, read now: errors, wear, hours, latest self-test")
     parser.add_argument("--host", action="append", default=[], metavar="GROUP=ADDRESS,…",
                         help="system, network and disks of these hosts too, as the server reaches them over ssh")
 
@@ -43,6 +47,8 @@ def disks_command(args: Namespace) -> int:
     if named and args.watch:
         raise fail(HOST, "--watch shows the disks of the storage server alone", place="--host", remedy="Leave out --watch.")
     with connect(args) as engine:
+        if args.smart:
+            return show_or_json(args, engine.call("smart", SmartRequest(args.smart), Smart), show_smart)
         if named:
             found = engine.call_with_progress("hosts", HostsRequest(named), HostList, HostView, _waited_for)
             show_or_json(args, found, show_hosts)
@@ -82,6 +88,13 @@ def show_hosts(found: HostList, out: Console) -> None:
                 out.print(indented(problem.remedy, 4, "→", "dim"))
         if view.disks:
             show_disks(DiskList("raidtui.disks/1", view.host, "", view.disks), out)
+
+
+def show_smart(found: Smart, out: Console) -> None:
+    """Print a line for each value that is known."""
+    out.print(text(clean(found.disk), "bold"))
+    for label, words in smart_rows(found):
+        out.print(indented(f"{label + ':':<12} {words}", 2))
 
 
 def show_disks(found: DiskList, out: Console) -> None:

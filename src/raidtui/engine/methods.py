@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 import msgspec
 
 from raidtui import inventory
+from raidtui.engine.compose.binding import NO_SUCH_DISK
 from raidtui.engine.compose.consent import refused
 from raidtui.engine.compose.host_roles import bind_here, bind_there, group_of, hosted_roles
 from raidtui.engine.compose.hosts import find_hosts, in_the_way, lacking_here
@@ -30,7 +31,7 @@ from raidtui.engine.run.runs import PLAN_CHANGED
 from raidtui.engine.server import server
 from raidtui.inventory import by_id
 from raidtui.model.describe import PreviewRequest
-from raidtui.model.disk import Disk
+from raidtui.model.disk import Disk, names_of
 from raidtui.model.host_view import HostList, HostsRequest, HostView
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Exit, ProblemError, fail
@@ -51,6 +52,7 @@ from raidtui.model.protocol import (
     Started,
     StartRequest,
 )
+from raidtui.model.smart import SMART_SCHEMA, Smart, SmartRequest
 from raidtui.stack.catalog import require_libraries
 
 Stopped = Callable[[], bool]
@@ -99,6 +101,16 @@ def plan(request: PlanRequest, _: Stopped, token: str = "") -> Plan:
 def hosts(request: HostsRequest, _: Stopped) -> Generator[HostView, None, HostList]:
     """Tell what the hosts of a scenario have. The storage server's disks are as last seen."""
     return server().see_hosts(storage_view(server().host, recent()), request.hosts)
+
+
+def smart(request: SmartRequest, _: Stopped) -> Smart:
+    """Return the SMART data of a disk; while a run is at work the disks are not asked."""
+    disk = next((disk for disk in recent() if request.disk in names_of(disk)), None)
+    if disk is None:
+        raise fail(NO_SUCH_DISK, f"there is no disk {request.disk[:80]!r} on this server", remedy=NO_SUCH_DISK.way_out)
+    if runs.any_at_work():
+        return Smart(SMART_SCHEMA, disk.id, "a run is at work, and reading would disturb it")
+    return server().read_smart(disk)
 
 
 def script(request: ScriptRequest, _: Stopped) -> Script:
@@ -194,6 +206,7 @@ METHODS: Final[dict[str, Method]] = {
     "disks": Method(Nothing, lambda _, __: disk_list(look())),
     "watch-disks": Method(Nothing, lambda _, stopped: watch_disks(stopped), lasts=True),
     "hosts": Method(HostsRequest, hosts, lasts=True),
+    "smart": Method(SmartRequest, smart),
     "plan": Method(PlanRequest, plan),
     "script": Method(ScriptRequest, script),
     "describe": Method(Nothing, lambda _, __: describe()),

@@ -12,10 +12,12 @@ from raidtui.engine.host_views import disks_on, see_hosts
 from raidtui.engine.run import recover
 from raidtui.engine.run.peers import look_at
 from raidtui.inventory import Change
+from raidtui.inventory.smart import read_smart
 from raidtui.model.disk import Disk
 from raidtui.model.host_view import HostList, HostView
 from raidtui.model.plan import Host
 from raidtui.model.protocol import RecoveredRun
+from raidtui.model.smart import Smart
 
 
 class Recover(Protocol):
@@ -43,6 +45,8 @@ class Server(NamedTuple):
     """Ask hosts beside it what they have (`host_views.see_hosts`)."""
     disks_on: Callable[[Sequence[Host]], Mapping[str, tuple[Disk, ...]]] = disks_on
     """Ask hosts beside it for their disks, by `Host.ref` (`host_views.disks_on`)."""
+    read_smart: Callable[[Disk], Smart] = read_smart
+    """SMART data of a disk (`inventory.smart`)."""
     runner: tuple[str, ...] = ("runner",)
     """Words of the runner's command line before the run's folder."""
     simulated: bool = False

@@ -26,6 +26,7 @@ from raidtui.model.network import Interface
 from raidtui.model.plan import Host
 from raidtui.model.protocol import RecoveredDisk, RecoveredRun
 from raidtui.model.recording import Named, named, read_recording
+from raidtui.model.smart import SMART_SCHEMA, Smart
 
 RECORDED_DISKS: Final = Path(__file__).with_name("disks.json")
 """Answer of `raidtui disks --json` in a lab with disks of three kinds."""
@@ -82,6 +83,7 @@ def simulated_server(word: str) -> Server:
         look_at=_look_at,
         see_hosts=_see_hosts,
         disks_on=lambda hosts: {host.ref: found.disks for host in hosts},
+        read_smart=lambda disk: Smart(SMART_SCHEMA, disk.id, "the disk is recorded, not real"),
         runner=("runner", "--simulate", word),
         simulated=True,
         machine_id=found.machine_id,

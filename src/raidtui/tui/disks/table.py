@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -30,6 +30,9 @@ from raidtui.tui.widgets.glyphs import Glyphs, glyphs
 from raidtui.tui.widgets.live_table import LiveTable
 from raidtui.tui.widgets.table_line import GAP, Column
 from raidtui.tui.widgets.table_view import MARK_WIDTH, Rows
+
+if TYPE_CHECKING:
+    from raidtui.model.smart import Smart
 
 
 class Field(NamedTuple):
@@ -193,11 +196,11 @@ hosts, **h** goes from one to the next: system, network and disks of each, as it
 
 
 def detail(
-    entry: Entry | None, signs: Glyphs, beside: Sequence[Entry] = ()
+    entry: Entry | None, signs: Glyphs, beside: Sequence[Entry] = (), smart: Smart | None = None
 ) -> RenderableType:  # fmt: skip
     """Return the content of the details pane.
 
-    `beside`: all disks of its server, where there is room to compare it with them.
+    `beside`: all disks of its server, where there is room to compare it with them. `smart`: its SMART data, if known.
     """
     if entry is None:
         return Text("No disk is under the cursor.", style="dim")
@@ -205,12 +208,12 @@ def detail(
     heading = Text(facts.model or "unknown model", style="bold", overflow="ellipsis", no_wrap=True)
     role = f", in role {entry.role}" if entry.role else ""
     state = Text(state_words(facts, signs) + role)
-    known = fact_grid([("serial", facts.serial)] if disk is None else _known(disk, signs))
+    known = fact_grid([("serial", facts.serial)] if disk is None else _known(disk, signs, smart))
     return Group(heading, state, Text(), *_availability(entry, signs), Text(), known,
                  *overview(entry, beside, signs))  # fmt: skip
 
 
-def _known(disk: Disk, signs: Glyphs) -> Iterator[tuple[str, str]]:
+def _known(disk: Disk, signs: Glyphs, smart: Smart | None) -> Iterator[tuple[str, str]]:
     """Yield identity, attachment and condition of a disk."""
     yield "id", clean(disk.id)
     if disk.serial != disk.id:
@@ -232,6 +235,10 @@ def _known(disk: Disk, signs: Glyphs) -> Iterator[tuple[str, str]]:
     yield "discard", "yes" if disk.discard else "no"
     yield "temperature", temperature_words(disk, signs)
     yield "wear", f"{wear_words(disk, signs)} of the rated endurance" if disk.wear_percent is not None else signs.absent
+    if smart is not None:
+        from raidtui.front.smart import smart_rows  # the first frame does without it
+
+        yield from smart_rows(smart, wear=disk.wear_percent is None)
 
 
 def _size(disk: Disk) -> str:

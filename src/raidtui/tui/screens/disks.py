@@ -15,6 +15,7 @@ from raidtui.base.text import clean, plural
 from raidtui.model.disk import host_of, on_host, plain_role
 from raidtui.tui.disks.entries import DiskEntries, Entry, fitting, ids_by_name, ordered, reasons_of, same_model, used_by
 from raidtui.tui.disks.roles import ask_role
+from raidtui.tui.disks.smart import SmartData
 from raidtui.tui.disks.table import DiskTable, detail
 from raidtui.tui.draft import Draft, host_groups, with_role, without_disks
 from raidtui.tui.screens.base import ModeScreen
@@ -80,6 +81,7 @@ class DisksScreen(ModeScreen):
         self._shown: list[Entry] = []
         self._sort: str | None = None
         self._descending = False
+        self._smart = SmartData()
         self._picked_on: dict[str, frozenset[str]] = {}
         """Ids of selected disks by host, including filtered-out ones; the storage server's under the empty name."""
 
@@ -194,8 +196,13 @@ class DisksScreen(ModeScreen):
         pane.border_subtitle = dot.join(Text(words).markup for words in roles)
 
     def _show_detail(self) -> None:
+        if len(self.query("DiskTable, #disk-words")) < 2:  # a disk may answer while the screen is removed
+            return
         beside = tuple(self._entries.values()) if self.has_class("-very-wide") else ()
-        self.query_one("#disk-words", Static).update(detail(self._here, glyphs(), beside))
+        here = self._here
+        disk = here.facts.disk if here is not None and self._other_host is None and not here.facts.gone else None
+        smart = self._smart.look(self, disk, self._show_detail)
+        self.query_one("#disk-words", Static).update(detail(here, glyphs(), beside, smart))
 
     def _selectable(self, key: str) -> bool:
         entry = self._entries.get(key)
@@ -284,6 +291,7 @@ class DisksScreen(ModeScreen):
         if link.restarted or not link.up:
             self.raidtui.action_reconnect()
         if link.up:
+            self._smart.forget()
             self.raidtui.look_at_disks()
             self.show_age()
             self._look_at_hosts(again=True)
@@ -375,6 +383,7 @@ class DisksScreen(ModeScreen):
     @on(DiskTable.Chosen)
     def _opened(self) -> None:
         self.add_class("-detail")
+        self._show_detail()
         self.query_one(Detail).focus()
 
     def action_other_pane(self) -> None:
