@@ -26,6 +26,7 @@ from textual.color import Color
 
 import raidtui.tui
 from raidtui.model.convert import encode
+from raidtui.model.problem import Problem
 from raidtui.model.protocol import DiskList, RunList
 from raidtui.tui.results.library_pane import LibraryPane
 from raidtui.tui.results.view import ResultView
@@ -187,6 +188,36 @@ def test_a_screen_in_each_theme_looks_as_it_did(stage, name):
         await until(pilot, lambda: app.screen.query_one(ResultView).result and app.screen.has_class("-opened"))
         await pilot.pause(0.2)
         await same_picture(pilot, f"theme-{name}")
+
+    drive(app, talk)
+
+
+def test_a_theme_reaches_new_screens_and_those_visited_before_it_which_alone_are_styled_again(stage):
+    stage.answers(describe={"failure": [Problem("bug", "not today")]})
+    app = stage.app()
+
+    def ground():
+        return app.screen.styles.background.hex.casefold(), app.theme_variables["background"].casefold()
+
+    async def talk(pilot):
+        parsed, reparse = [], app.stylesheet.reparse
+        app.stylesheet.reparse = lambda: (parsed.append(1), reparse())
+        await pilot.press("2", "1")
+        assert not parsed
+        app.theme = "raidtui-light"
+        await pilot.pause()
+        await pilot.press("5")
+        assert len(parsed) == 1
+        for key in ("1", "2", "5"):
+            await pilot.press(key)
+            await pilot.pause()
+            assert len(set(ground())) == 1, key
+        app.theme = "raidtui-dark"
+        await pilot.pause()
+        for key in ("2", "1"):
+            await pilot.press(key)
+            await pilot.pause()
+            assert len(set(ground())) == 1, key
 
     drive(app, talk)
 

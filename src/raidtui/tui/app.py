@@ -94,6 +94,8 @@ class RaidtuiApp(SharedApp):
         self._folder = folder or config_folder()
         self._config = Config()
         self._themes_read = False
+        self._themes_of: dict[str, str] = {}
+        """Theme in which the screens of each visited mode are styled."""
         self._drawn = False
         """True once the first frame is there."""
         self._leaving = False
@@ -112,8 +114,13 @@ class RaidtuiApp(SharedApp):
         self.stylesheet.set_variables(self.get_css_variables())
 
     def refresh_css(self, animate: bool = True) -> None:
-        """Style everything anew for another theme. The first theme was there before anything was styled."""
-        if self._drawn:
+        """Style everything anew for another theme.
+
+        The first theme was there before anything was styled, and a new screen is styled when it is mounted.
+        """
+        before = self._themes_of.get(self.current_mode, self.theme)
+        self._themes_of[self.current_mode] = self.theme
+        if self._drawn and before != self.theme:
             super().refresh_css(animate)
 
     def on_mount(self) -> None:
@@ -125,6 +132,7 @@ class RaidtuiApp(SharedApp):
         if not self.is_running:
             return  # left before it was drawn
         self._drawn = True
+        self._themes_of[self.current_mode] = self.theme
         self.link.start()
         self.set_timer(_IMPORTS_AFTER_S, Thread(target=_import_screens, name="screens", daemon=True).start)
         if not self._themes_read:
