@@ -1,4 +1,4 @@
-"""What all hosts of a cell did, the storage server among them, counted while the hosts load it: cores, and bytes moved."""
+"""Work of all hosts of a cell, the storage server among them, while the hosts load it: cores, and bytes moved."""
 
 from __future__ import annotations
 
