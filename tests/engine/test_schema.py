@@ -47,7 +47,7 @@ CHANGES = {
     "bad name": lambda s: s["layouts"].update({"../x": {"md": {"level": "raid0", "on": "@data"}}}),
     "unitless size": lambda s: next(iter(s["workloads"].values()))["fio"].update(bs="4096"),
     "code": lambda s: next(iter(s["workloads"].values()))["fio"].update(exec_prerun="id"),
-    "no roles": lambda s: s.update(roles={}),
+    "no layouts": lambda s: s.update(layouts={}),
     "count": lambda s: s["roles"]["data"].update(count=0),
     "schema": lambda s: s.update(schema="raidtui.scenario/9"),
 }

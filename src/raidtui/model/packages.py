@@ -31,6 +31,7 @@ _FAMILIES: Final = MappingProxyType({
 _NAMES: Final = MappingProxyType({
     "thin-provisioning-tools": ("device-mapper-persistent-data", "thin-provisioning-tools"),
     "dmsetup": ("device-mapper", "device-mapper"),
+    "ceph-common": ("ceph-common", "ceph-common"),
     "btrfs-progs": ("btrfs-progs", "btrfsprogs"),
     "postgresql": ("postgresql-contrib", "postgresql-contrib"),
     "gir1.2-blockdev-3.0": ("libblockdev", "typelib-1_0-BlockDev-3_0"),

@@ -170,7 +170,8 @@ class _Reader:
                 problems += error.problems
                 return None
 
-        entries = self.section(self._named, place, 64, role, ROLE_NAME)
+        # A layout may stand on no disk of the server.
+        entries = self.section(self._named, place, 64, role, ROLE_NAME) if self._named else {}
         self._problems += [problem for entry in entries.values() for problem in entry.problems]
         self._roles = {name: entry.value for name, entry in entries.items() if entry.value is not None}
         return self._roles

@@ -78,7 +78,7 @@ def _scenario() -> dict[str, Any]:
             "name": {"type": "string", "pattern": NAME_PATTERN},
             "title": {"type": "string", "maxLength": 200},
             "why": {"type": "string", "maxLength": 1000},
-            "roles": section(of(Role), f"^{ROLE_NAME}$"),
+            "roles": {**section(of(Role), f"^{ROLE_NAME}$"), "minProperties": 0},
             "layouts": section({"$ref": "#/$defs/layer"}),
             "workloads": section({"$ref": "#/$defs/workload"}),
             "policy": of(Policy),

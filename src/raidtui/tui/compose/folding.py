@@ -34,6 +34,11 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType({
     "luks": {_MORE: ("sector_size", "no_read_workqueue", "no_write_workqueue", "discards")},
     "nvmeof": {_MORE: ("target", "queues", "queue_size", "in_capsule_data")},
     "iscsi": {_MORE: ("queue_depth", "session_commands", "immediate_data")},
+    "rbd": {
+        "cluster": ("conf", "user", "keyring"),
+        "placement": ("failure_domain", "device_class", "root", "pg_num"),
+        _MORE: ("object_size", "stripe_unit", "stripe_count", "features", "map_options", "pool"),
+    },
     "fio": {
         "region and files": ("size", "offset", "offset_increment", "nrfiles", "filesize", "overwrite"),
         "mix and order": ("bssplit", "percentage_random", "randrepeat", "norandommap", "random_distribution"),

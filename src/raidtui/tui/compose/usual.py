@@ -44,6 +44,7 @@ LAYERS: Final = {
     ("partition", "partition"): Usual("a partition of each disk, so that layouts share disks", "gpt slice part"),
     ("nvmeof", "nvmeof"): Usual("an export over NVMe-oF, to itself or to clients", "network tcp rdma nvme over fabrics"),
     ("iscsi", "iscsi"): Usual("an export over iSCSI, to itself or to clients", "network lio target san remote"),
+    ("rbd", "rbd"): Usual("images of an existing Ceph cluster, in a pool of its own", "ceph rados krbd cluster network"),
     ("null", "null"): Usual("a device that keeps nothing: what an export carries without disks", "ram null_blk nothing"),
 }  # fmt: skip
 """By kind and the word of the choice, the most used first. Kinds that are not listed come last."""
@@ -51,5 +52,7 @@ LAYERS: Final = {
 
 def begins_with(kind: str, word: str) -> dict[str, Any]:
     """Return options without which a new layer of this kind would not be valid: a pool is measured by a volume."""
-    needed: dict[str, dict[str, Any]] = {"zpool": {"volume": {"size": "80%"}}, "null": {"size": "100GiB"}}
+    needed: dict[str, dict[str, Any]] = {
+        "zpool": {"volume": {"size": "80%"}}, "null": {"size": "100GiB"}, "rbd": {"size": "10GiB"},
+    }  # fmt: skip
     return needed.get(kind, {}) if (kind, word) in LAYERS else {}

@@ -1,0 +1,54 @@
+"""Images of an existing Ceph cluster (RBD), in a pool that is made for the run and removed after it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from raidtui.model.tool import KernelModule, Tool
+from raidtui.stack.action import Action
+from raidtui.stack.layer import Layer
+from raidtui.stack.rbd import images, plan, pool
+from raidtui.stack.rbd.spec import RbdImages, RbdPool, RbdSpec
+
+_PACKAGE: Final = "apt install ceph-common"
+
+LAYER: Final = Layer(
+    kind="rbd",
+    title="images of a Ceph cluster (RBD)",
+    spec=RbdSpec,
+    offers="block",
+    inputs=plan.inputs,
+    check=plan.check,
+    describe=plan.describe,
+    defaults=plan.defaults,
+    tolerates_failures=plan.tolerates_failures,
+    plan=plan.plan,
+    shape=plan.shape,
+    devices=plan.devices,
+    amplifies=plan.amplifies,
+    tools=(
+        Tool(name="ceph", needed_for="images of Ceph clusters", remedy=_PACKAGE, without="no rbd layers"),
+        Tool(name="rbd", needed_for="images of Ceph clusters", remedy=_PACKAGE, without="no rbd layers"),
+    ),
+    modules=(
+        KernelModule(name="rbd", module="rbd", needed_for="images of Ceph clusters as block devices",
+                     remedy="Install the distribution's full kernel (linux-image-amd64)."),
+    ),
+    threads="rbd|ceph|kworker.*(rbd|ceph)",
+    also_called=dict.fromkeys(("ceph", "krbd", "rados"), "rbd"),
+    actions={
+        "rbd.pool": Action(args=RbdPool, do=pool.create, undo=pool.remove, in_the_way=pool.in_the_way),
+        "rbd.images": Action(args=RbdImages, do=images.create),
+        "rbd.map": Action(
+            args=RbdImages,
+            do=images.connect,
+            in_the_way=images.in_the_way,
+            undo=images.disconnect,
+            health=images.health,
+            members=images.members,
+        ),
+        "rbd.verify": Action(args=RbdImages, do=images.verify),
+        "rbd.unmap": Action(args=RbdImages, do=images.disconnect),
+        "rbd.remove": Action(args=RbdPool, do=pool.remove),
+    },
+)  # fmt: skip

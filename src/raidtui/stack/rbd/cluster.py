@@ -1,0 +1,104 @@
+"""Commands to a Ceph cluster. Each has a deadline, and what it says becomes a problem with a code of its own."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import msgspec
+
+from raidtui.base import proc
+from raidtui.base.text import clean
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
+from raidtui.stack.calls import MISSING_LIBRARY, TOOL_FAILED
+from raidtui.stack.rbd.spec import Cluster
+
+DEADLINE_S: Final = 90.0
+"""Without it, a command waits five minutes for a monitor, and without end for a placement group."""
+
+NO_ANSWER: Final = Refusal(
+    "rbd-no-answer",
+    "The Ceph cluster does not answer",
+    "No monitor answered in time, or a placement group that the command needs is not active.",
+    "`ceph status` on this server shows whether a monitor is reached; look at mon_host in the configuration file, at the "
+    "network, and at the monitors.",
+)
+NOT_ADMITTED: Final = Refusal(
+    "rbd-not-admitted",
+    "The Ceph cluster does not admit the user",
+    "The monitors refused the user, or there is no key for it: the user does not exist, or the keyring has "
+    "another key or none.",
+    'Name the user and the file with its key: "user": "admin", "keyring": "/etc/ceph/ceph.client.admin.keyring". '
+    "`ceph auth get client.NAME` prints a user's key.",
+)
+NO_PERMISSION: Final = Refusal(
+    "rbd-no-permission",
+    "The user may not do this on the Ceph cluster",
+    "Making and removing a pool, and asking the monitors about it, needs a user who may administer the cluster.",
+    "Use client.admin, or a user with these capabilities: mon 'allow *' mgr 'allow *' osd 'allow *'.",
+)
+NO_CONF: Final = Refusal(
+    "rbd-no-conf",
+    "There is no configuration of a Ceph cluster",
+    "The configuration file names the monitors; without it the cluster cannot be found.",
+    'Copy /etc/ceph/ceph.conf from the cluster, or name the file: "conf": "/etc/ceph/ceph.conf".',
+)
+
+_SILENT: Final = ("RADOS timed out", "Connection timed out", "(110)")
+_NO_CONF: Final = ("conf_read_file", "unable to open config file", "unable to get monitor info")
+_REFUSED: Final = ("error connecting to the cluster", "couldn't connect to the cluster")
+_DENIED: Final = ("EACCES", "EPERM", "access denied", "Operation not permitted", "Permission denied")
+
+
+def argv_of(tool: str, cluster: Cluster, *words: str) -> Argv:
+    """Return a command of `ceph` or `rbd` for this cluster."""
+    return (tool, *cluster.words, *words)
+
+
+def run(argv: Argv, deadline_s: float = DEADLINE_S) -> proc.Finished:
+    """Run a command. Raises ProblemError: `rbd-no-answer`, `rbd-not-admitted`, `rbd-no-permission`, `tool-failed`, …"""
+    path = proc.find_tool(argv[0])
+    if path is None:
+        raise fail(MISSING_LIBRARY, f"{argv[0]} is not installed", remedy="apt install ceph-common", exit=Exit.REFUSED)
+    shown = " ".join(argv)
+    try:
+        ran = proc.run([path, *argv[1:]], timeout_s=deadline_s, check=False)
+    except proc.ToolTimeout as error:
+        raise fail(NO_ANSWER, f"no answer within {deadline_s:g} s: {shown}", remedy=NO_ANSWER.way_out,
+                   exit=Exit.BUILD_FAILED) from error  # fmt: skip
+    if ran.code:
+        raise _failed(shown, ran)
+    return ran
+
+
+def _failed(shown: str, ran: proc.Finished) -> ProblemError:
+    """Return the problem of a command that failed."""
+    lines = [line for line in (ran.error_text or ran.text).splitlines() if line.strip()]
+    said = clean(" ".join(" ".join(lines[-3:]).split())[-400:])
+    refusal = TOOL_FAILED
+    if any(word in ran.error_text for word in _NO_CONF):
+        refusal = NO_CONF
+    elif any(word in said for word in _SILENT):
+        refusal = NO_ANSWER
+    elif any(word in said for word in _REFUSED):
+        refusal = NOT_ADMITTED
+    elif any(word in said for word in _DENIED):
+        refusal = NO_PERMISSION
+    return fail(refusal, f"{shown}: {said}", remedy=refusal.way_out, exit=Exit.BUILD_FAILED)
+
+
+def ask(tool: str, cluster: Cluster, *words: str) -> Any:
+    """Return what a command prints as JSON. Raises ProblemError as `run`, and `tool-failed` if it is no JSON."""
+    argv = argv_of(tool, cluster, *words, "--format", "json")
+    ran = run(argv)
+    try:
+        return json.loads(ran.out)
+    except ValueError as error:
+        raise fail(TOOL_FAILED, f"{' '.join(argv)} did not print JSON: {clean(ran.text[:200])}",
+                   exit=Exit.BUILD_FAILED) from error  # fmt: skip
+
+
+def left_behind(error: ProblemError) -> ProblemError:
+    """Return the error of a teardown: its problems leave something behind (exit 6)."""
+    return ProblemError(*(msgspec.structs.replace(one, exit=int(Exit.LEFT_BEHIND)) for one in error.problems))

@@ -1,0 +1,291 @@
+"""Plans of images on a Ceph cluster: refusals, sizes, and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from raidtui.base.text import plural
+from raidtui.model.convert import Operand
+from raidtui.model.plan import Argv, Names
+from raidtui.model.problem import Problem, Refusal
+from raidtui.model.scenario import Policy
+from raidtui.model.units import size_text
+from raidtui.stack.amplification import Share, Spread, Writes
+from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, Shape, all_at_once
+from raidtui.stack.rbd.cluster import argv_of
+from raidtui.stack.rbd.spec import MIB, SECTOR, Cluster, Coding, ErasureSpec, Image, RbdImages, RbdPool, RbdSpec
+
+KIB: Final = 1 << 10
+LEAST_OBJECT: Final = 4 * KIB
+MOST_OBJECT: Final = 32 * MIB
+REQUEST_TIMEOUT_S: Final = 240
+"""After it, the kernel fails what an OSD does not answer. By default it waits without end, and the device with it."""
+OWN_OPTIONS: Final = ("osd_request_timeout", "mount_timeout", "ro", "read_only", "noudev", "name", "secret", "key", "fsid")
+"""Options of `rbd map` that raidtui sets itself, or that would make another device."""
+NEEDS: Final[Mapping[str, str]] = {
+    "object-map": "exclusive-lock", "fast-diff": "object-map", "journaling": "exclusive-lock",
+}  # fmt: skip
+
+SIZE: Final = Refusal(
+    "rbd-size",
+    "Invalid size of an image",
+    "An image has a whole number of MiB.",
+    'Write "size": "10GiB".',
+)
+OBJECTS: Final = Refusal(
+    "rbd-objects",
+    "Invalid objects of an image",
+    "The size of the objects is a power of two from 4 KiB to 32 MiB. Striping has a unit, which divides the object size, "
+    "and a number of objects: both or none of them.",
+    'Leave them out, or write "object_size": "4MiB", "stripe_unit": "64KiB", "stripe_count": 4.',
+)
+FEATURES: Final = Refusal(
+    "rbd-features",
+    "Features that do not fit together",
+    "object-map and journaling need exclusive-lock, fast-diff needs object-map; the kernel's client maps no image with "
+    "journaling.",
+    'Leave features out, or write "features": ["layering", "exclusive-lock"].',
+)
+MAP_OPTION: Final = Refusal(
+    "rbd-map-option",
+    "An option of rbd map that cannot be set",
+    "raidtui sets it itself, or it makes another device than the one that is planned.",
+    "Leave it out.",
+)
+COPIES: Final = Refusal(
+    "rbd-copies",
+    "Invalid copies or pieces of a pool",
+    "min_size is at most size.",
+    'Write "replicated": {"size": 3, "min_size": 2}.',
+)
+EXISTING: Final = Refusal(
+    "rbd-existing-pool",
+    "Images in an existing pool are not supported",
+    "raidtui makes a pool of its own and removes it afterwards; it makes nothing in a pool that was there before.",
+    "Leave pool out.",
+)
+
+
+def inputs(spec: RbdSpec) -> Mapping[str, Operand]:
+    return {}
+
+
+def check(spec: RbdSpec, counts: Counts, place: str) -> list[Problem]:
+    return [*_sizes(spec, place), *_pool(spec, place), *_features(spec, place)]
+
+
+def _sizes(spec: RbdSpec, place: str) -> Iterator[Problem]:
+    if spec.size.bytes < MIB or spec.size.bytes % MIB:
+        yield SIZE.problem(f"{spec.size.text} is no whole number of MiB", place=f"{place}.size", remedy=SIZE.way_out)
+    whole = spec.object_size.bytes if spec.object_size is not None else 4 * MIB
+    if not LEAST_OBJECT <= whole <= MOST_OBJECT or whole.bit_count() != 1:
+        text = f"objects of {whole} bytes are not possible"
+        yield OBJECTS.problem(text, place=f"{place}.object_size", remedy=OBJECTS.way_out)
+    if (spec.stripe_unit is None) != (spec.stripe_count is None):
+        text = "stripe_unit and stripe_count are given together or not at all"
+        yield OBJECTS.problem(text, place=f"{place}.stripe_unit", remedy=OBJECTS.way_out)
+    elif spec.stripe_unit is not None and (not spec.stripe_unit.bytes or whole % spec.stripe_unit.bytes):
+        text = f"{spec.stripe_unit.text} does not divide objects of {size_text(whole)}"
+        yield OBJECTS.problem(text, place=f"{place}.stripe_unit", remedy=OBJECTS.way_out)
+
+
+def _pool(spec: RbdSpec, place: str) -> Iterator[Problem]:
+    if spec.pool is not None:
+        yield EXISTING.problem(f"pool {spec.pool} exists already", place=f"{place}.pool", remedy=EXISTING.way_out)
+    copies = spec.replicated
+    if copies is not None and copies.size is not None and copies.min_size is not None and copies.min_size > copies.size:
+        text = f"min_size {copies.min_size} is more than size {copies.size}"
+        yield COPIES.problem(text, place=f"{place}.replicated.min_size", remedy=COPIES.way_out)
+
+
+def _features(spec: RbdSpec, place: str) -> Iterator[Problem]:
+    asked = spec.features or ()
+    for feature, needed in NEEDS.items():
+        if feature in asked and needed not in asked:
+            yield FEATURES.problem(f"{feature} needs {needed}", place=f"{place}.features", remedy=FEATURES.way_out)
+    if "journaling" in asked:
+        text = "the kernel's client maps no image with journaling"
+        yield FEATURES.problem(text, place=f"{place}.features", remedy="Leave journaling out.")
+    for option in spec.map_options:
+        if option.partition("=")[0] in OWN_OPTIONS:
+            yield MAP_OPTION.problem(f"{option} cannot be set", place=f"{place}.map_options", remedy=MAP_OPTION.way_out)
+
+
+def describe(spec: RbdSpec, counts: Counts) -> str:
+    """Return a short description: `2 images of 10GiB by krbd, 2+1 erasure-coded, failure domain osd`."""
+    found = f"{plural(spec.images, 'image')} of {spec.size.text} by {spec.through}, {_kept(spec)}"
+    found += f", failure domain {spec.failure_domain}" if spec.failure_domain is not None else ""
+    found += f", class {spec.device_class}" if spec.device_class is not None else ""
+    found += f", {spec.pg_num} PGs" if spec.pg_num is not None else ""
+    found += f", objects of {spec.object_size.text}" if spec.object_size is not None else ""
+    if spec.stripe_unit is not None:
+        found += f", striped by {spec.stripe_unit.text} over {spec.stripe_count}"
+    return found
+
+
+def _kept(spec: RbdSpec) -> str:
+    if spec.erasure is not None:
+        return f"{spec.erasure.k}+{spec.erasure.m} erasure-coded"
+    if spec.replicated is None or spec.replicated.size is None:
+        return "replicated"
+    return f"{spec.replicated.size} copies"
+
+
+def defaults(spec: RbdSpec, counts: Counts) -> Mapping[str, tuple[str, str]]:
+    found = {
+        "conf": ("/etc/ceph/ceph.conf", "Ceph's default"),
+        "user": ("admin", "Ceph's default"),
+        "object_size": ("4MiB", "Ceph's default"),
+        "pg_num": ("osd_pool_default_pg_num", "the cluster's own"),
+        "features": ("rbd_default_features", "the cluster's own"),
+    }
+    if spec.erasure is None:
+        found["replicated"] = ("osd_pool_default_size copies", "the cluster's own")
+    return found
+
+
+def tolerates_failures(spec: RbdSpec, counts: Counts) -> Mapping[str, tuple[int, str]]:
+    return {}
+
+
+def devices(spec: RbdSpec, counts: Counts) -> int:
+    return spec.images
+
+
+def amplifies(spec: RbdSpec, counts: Counts, writes: Writes) -> Spread:
+    return Spread({"osds": Share(None, None, writes)}, "what the cluster's OSDs write is not counted")
+
+
+def shape(spec: RbdSpec, parts: Parts) -> Shape:
+    may_fail = spec.erasure.m if spec.erasure is not None else 0
+    if spec.erasure is None and spec.replicated is not None and spec.replicated.size is not None:
+        may_fail = spec.replicated.size - 1
+    return Shape(spec.size.bytes * spec.images, may_fail, 1.0, data_share=1.0)
+
+
+def plan(spec: RbdSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
+    made, mapped = names.new("rbd-pool"), names.new("rbd-map")
+    pool = pool_of(spec, made.name, made.uuid)
+    images = images_of(spec, pool, mapped.uuid)
+    delete, unmap = remove_argvs(pool), tuple(unmap_argv(images, image) for image in images.images)
+    title = f"Make pool {pool.name} ({_kept(spec)})"
+    build = (
+        Draft("rbd.pool", title, pool, create_argvs(pool), delete, made, seconds=10.0),
+        Draft("rbd.images", f"Make {plural(len(images.images), 'image')} of {spec.size.text}", images,
+              tuple(image_argv(images, image) for image in images.images), seconds=2.0),
+        Draft("rbd.map", "Map them as block devices", images,
+              (("modprobe", *MODULE.split()), *(map_argv(images, image) for image in images.images)), unmap, mapped,
+              seconds=2.0),
+        Draft("rbd.verify", "Read pool and images back", images, seconds=2.0),
+    )  # fmt: skip
+    teardown = (
+        Draft("rbd.unmap", "Unmap the images", images, unmap, seconds=2.0),
+        Draft("rbd.remove", f"Remove pool {pool.name} with its images", pool, delete, seconds=5.0),
+    )
+    offers = tuple(
+        Part(one.ref, path_of(images, one), spec.size.bytes, SECTOR, (), discard=True, divided=spec.images > 1)
+        for one in images.images
+    )
+    return Planned(build, teardown, (all_at_once(offers),), offers)
+
+
+MODULE: Final = "rbd single_major=Y"
+"""The kernel's client; as `rbd map` loads it."""
+
+
+def pool_of(spec: RbdSpec, name: str, uuid: str) -> RbdPool:
+    copies = spec.replicated
+    return RbdPool(
+        name, uuid, Cluster(spec.conf, spec.user, spec.keyring), spec.size.bytes * spec.images,
+        copies.size if copies is not None else None, copies.min_size if copies is not None else None,
+        _coding(spec.erasure) if spec.erasure is not None else None,
+        spec.failure_domain, spec.device_class, spec.root, spec.pg_num,
+    )  # fmt: skip
+
+
+def _coding(asked: ErasureSpec) -> Coding:
+    unit = asked.stripe_unit.bytes if asked.stripe_unit is not None else None
+    return Coding(asked.k, asked.m, asked.plugin, asked.technique, unit)
+
+
+def images_of(spec: RbdSpec, pool: RbdPool, uuid: str) -> RbdImages:
+    return RbdImages(
+        pool.name, uuid, pool.cluster, pool.name,
+        tuple(Image(f"{pool.name}-{number}") for number in range(1, spec.images + 1)), spec.size.bytes,
+        pool.data if pool.data != pool.name else None,
+        spec.object_size.bytes if spec.object_size is not None else None,
+        spec.stripe_unit.bytes if spec.stripe_unit is not None else None,
+        spec.stripe_count, spec.features, spec.map_options,
+    )  # fmt: skip
+
+
+def create_argvs(pool: RbdPool) -> tuple[Argv, ...]:
+    """Return the commands that make rule, profile and pools."""
+    return tuple(argv_of("ceph", pool.cluster, "osd", *words) for words in _creating(pool))
+
+
+def _creating(pool: RbdPool) -> Iterator[tuple[str, ...]]:
+    placing = (pool.root or "default", pool.failure_domain or "host")
+    if pool.own_rule:
+        only = (pool.device_class,) if pool.device_class is not None else ()
+        yield ("crush", "rule", "create-replicated", pool.name, *placing, *only)
+    groups = ("--pg_num", str(pool.pg_num)) if pool.pg_num is not None else ()
+    rule = ("--rule", pool.name) if pool.own_rule else ()
+    size = ("--size", str(pool.size)) if pool.size is not None else ()
+    yield ("pool", "create", pool.name, *groups, "--pool_type", "replicated", *rule, *size, "--autoscale_mode", "off")
+    if pool.min_size is not None:
+        yield ("pool", "set", pool.name, "min_size", str(pool.min_size))
+    yield ("pool", "application", "enable", pool.name, "rbd")
+    if pool.coding is not None:
+        yield ("erasure-code-profile", "set", pool.data, *_profile(pool, pool.coding))
+        yield ("pool", "create", pool.data, *groups, "--pool_type", "erasure", "--erasure_code_profile", pool.data,
+               "--autoscale_mode", "off")  # fmt: skip
+        yield ("pool", "set", pool.data, "allow_ec_overwrites", "true")
+        yield ("pool", "application", "enable", pool.data, "rbd")
+
+
+def _profile(pool: RbdPool, coding: Coding) -> Iterator[str]:
+    """Yield the settings of an erasure-code profile."""
+    asked = {
+        "k": coding.k, "m": coding.m, "plugin": coding.plugin, "technique": coding.technique,
+        "stripe_unit": coding.stripe_unit_bytes, "crush-root": pool.root,
+        "crush-failure-domain": pool.failure_domain, "crush-device-class": pool.device_class,
+    }  # fmt: skip
+    yield from (f"{name}={value}" for name, value in asked.items() if value is not None)
+
+
+def remove_argvs(pool: RbdPool) -> tuple[Argv, ...]:
+    """Return the commands that remove pools, rules and profile."""
+    words = [
+        *(("pool", "delete", name, name, "--yes-i-really-really-mean-it") for name in pool.pools),
+        *(("crush", "rule", "rm", name) for name in pool.rules),
+        *([("erasure-code-profile", "rm", pool.data)] if pool.coding is not None else []),
+    ]
+    return tuple(argv_of("ceph", pool.cluster, "osd", *one) for one in words)
+
+
+def image_argv(images: RbdImages, image: Image) -> Argv:
+    asked = {
+        "--size": f"{images.size_bytes // MIB}M", "--data-pool": images.data_pool,
+        "--object-size": None if images.object_bytes is None else f"{images.object_bytes}B",
+        "--stripe-unit": None if images.stripe_unit_bytes is None else f"{images.stripe_unit_bytes}B",
+        "--stripe-count": None if images.stripe_count is None else str(images.stripe_count),
+        "--image-feature": None if images.features is None else ",".join(images.features),
+    }  # fmt: skip
+    words = (word for name, value in asked.items() if value is not None for word in (name, value))
+    return argv_of("rbd", images.cluster, "create", images.spec_of(image), *words)
+
+
+def map_argv(images: RbdImages, image: Image) -> Argv:
+    options = ",".join((f"osd_request_timeout={REQUEST_TIMEOUT_S}", *images.map_options))
+    return argv_of("rbd", images.cluster, "map", images.spec_of(image), "--options", options)
+
+
+def unmap_argv(images: RbdImages, image: Image) -> Argv:
+    return argv_of("rbd", images.cluster, "unmap", path_of(images, image))
+
+
+def path_of(images: RbdImages, image: Image) -> str:
+    """Return the path under which udev shows the mapped image."""
+    return f"/dev/rbd/{images.spec_of(image)}"
