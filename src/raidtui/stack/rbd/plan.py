@@ -107,7 +107,7 @@ def _features(spec: RbdSpec, place: str) -> Iterator[Problem]:
     if "journaling" in asked:
         text = "the kernel's client maps no image with journaling"
         yield FEATURES.problem(text, place=f"{place}.features", remedy="Leave journaling out.")
-    for option in spec.map_options:
+    for option in (spec.map_options or "").split(","):
         if option.partition("=")[0] in OWN_OPTIONS:
             yield MAP_OPTION.problem(f"{option} cannot be set", place=f"{place}.map_options", remedy=MAP_OPTION.way_out)
 
@@ -278,7 +278,7 @@ def image_argv(images: RbdImages, image: Image) -> Argv:
 
 
 def map_argv(images: RbdImages, image: Image) -> Argv:
-    options = ",".join((f"osd_request_timeout={REQUEST_TIMEOUT_S}", *images.map_options))
+    options = ",".join(filter(None, (f"osd_request_timeout={REQUEST_TIMEOUT_S}", images.map_options)))
     return argv_of("rbd", images.cluster, "map", images.spec_of(image), "--options", options)
 
 

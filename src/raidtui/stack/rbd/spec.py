@@ -13,7 +13,8 @@ Feature = Literal["layering", "exclusive-lock", "object-map", "fast-diff", "deep
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.~-]{0,63}$")]
 """A name in CRUSH or of a user: nothing that a command could take for an option."""
 AbsolutePath = Annotated[str, Meta(pattern=r"^/[A-Za-z0-9_./@+-]{1,255}$")]
-MapOption = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,31}(=[A-Za-z0-9_.:-]{1,64})?$")]
+_OPTION: Final = r"[a-z][a-z0-9_]{0,31}(=[A-Za-z0-9_.:-]{1,64})?"
+MapOptions = Annotated[str, Meta(pattern=f"^{_OPTION}(,{_OPTION}){{0,15}}$")]
 
 MIB: Final = 1 << 20
 SECTOR: Final = 512
@@ -83,8 +84,8 @@ class RbdSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Number of objects over which data is striped. Default: 1."""
     features: tuple[Feature, ...] | None = None
     """Features of the images. Default: the cluster's rbd_default_features."""
-    map_options: tuple[MapOption, ...] = ()
-    """Further options of `rbd map`, such as ms_mode=crc or nocephx_sign_messages (rbd(8))."""
+    map_options: MapOptions | None = None
+    """Further options of `rbd map`, with commas between them: `ms_mode=crc,queue_depth=256` (rbd(8))."""
     pool: Name | None = None
     """An existing pool. Not supported yet: raidtui makes a pool of its own."""
 
@@ -176,7 +177,7 @@ class RbdImages(msgspec.Struct, frozen=True, omit_defaults=True):
     stripe_unit_bytes: int | None = None
     stripe_count: int | None = None
     features: tuple[str, ...] | None = None
-    map_options: tuple[str, ...] = ()
+    map_options: str | None = None
 
     def spec_of(self, image: Image) -> str:
         """Return the image's name with its pool, as commands take it."""
