@@ -31,7 +31,8 @@ ALIKE = {"raid6-xfs": "mirror", "mirror": "mirror", "raidz2": "zvol", "zvol": "z
 IDENTITY = {
     "raid6-xfs": ("cat /sys/block/$(basename $(readlink -f /dev/md/tank))/md/level", "raid6"),
     "raid5-ext4": ("lvm vgs --noheadings -o vg_autoactivation tank", "enabled"),
-    "raidz2": ("zpool get -Ho value cachefile,failmode tank | paste -sd' '", "- wait"),
+    "raidz2": ("zpool get -Ho value cachefile,failmode tank | paste -sd' '; zpool list -vHP tank | grep -c disk/by-id/",
+               "- wait\n4"),
     "btrfs": ("findmnt -no OPTIONS /srv/tank | grep -o subvol=/home", "subvol=/home"),
     "zvol": ("zfs get -Ho value volsize tank/vol | tr -dc '[:digit:]' | head -c 1 | wc -c", "1"),
     "mirror": ("cat /sys/block/$(basename $(readlink -f /dev/md/tank))/md/level", "raid1"),

@@ -29,12 +29,13 @@ from raidtui.base.proc import ToolError, ToolTimeout, find_tool, run
 from raidtui.engine.host_views import own_view
 from raidtui.engine.machine import describe
 from raidtui.engine.run import claims, links, runs, space
+from raidtui.engine.run.held import recheck
 from raidtui.engine.run.host_cores import HostWork, core_watch
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.target import open_target, reserve
 from raidtui.engine.step_args import CellRun, Prefill, Recheck, WorkloadRun, decode_args
 from raidtui.gate import locks
-from raidtui.gate.admit import admit, readmit
+from raidtui.gate.admit import admit
 from raidtui.inventory.interfaces import link_of
 from raidtui.load.fio.clients import Server
 from raidtui.model.convert import encode
@@ -286,9 +287,7 @@ class _Part:
     def _do(self, step: Step) -> Outcome:
         """Journal, act, journal. Raises ProblemError. What is taken down is so without a journal, too."""
         if step.action in ("recheck", "release"):
-            wanted = decode_args(Recheck, step.args).disks or tuple(self._context.ever_written)
-            readmit([self._context.permit(disk) for disk in wanted])
-            return Outcome("done")
+            return recheck(decode_args(Recheck, step.args), self._context, self._context.permits, ())
         begun = StepStarted(step.id, step.title, step.action, step.block, creates=step.creates, args=step.args)
         needed = step.phase != "teardown"
         self._note(begun, needed=needed)

@@ -229,6 +229,8 @@ def plan_digest(
 
 KEEP: Final = "keep"
 """Action of the step after which a layout is the operator's: nothing of it is taken down any more, whatever happens."""
+GIVE: Final = "give"
+"""Action of the step after which a run no longer holds the disks of a kept layout, so that udev names what is on them."""
 KEPT: Final = "kept"
 """Its outcome. Once this is in the journal, no recovery undoes what the run made."""
 _AGAIN: Final = " again"

@@ -10,7 +10,7 @@ import msgspec
 from raidtui.engine.compose.layout import plan_layout
 from raidtui.engine.lasting.names import PLAIN, ChosenNames, refuse_unkept
 from raidtui.engine.lasting.steps import left_out
-from raidtui.model.plan import Keep, Kept
+from raidtui.model.plan import GIVE, Keep, Kept
 from raidtui.model.scenario import Node, Policy
 from raidtui.stack.fs import keep as fs_keep
 from raidtui.stack.fs.spec import Filesystem
@@ -51,8 +51,7 @@ def kept_layout(
     keeping = tuple(_keeping(build, keep.mount, paths))
     target = planned.targets[0]
     path = keep.mount if target.kind == "directory" else target.paths[0]
-    notes = (*left_out(node, planned.build), *_by_hand(build))
-    return KeptLayout(build, teardown, keeping, Kept(path, _lines(build, keep.mount), notes))
+    return KeptLayout(build, teardown, keeping, Kept(path, _lines(build, keep.mount), tuple(left_out(node, planned.build))))
 
 
 def _without_waiting(drafts: Sequence[Draft]) -> Iterator[Draft]:
@@ -84,20 +83,13 @@ def _keeping(drafts: Sequence[Draft], mount: str, paths: Mapping[str, str]) -> I
             title = f"Import {args.name} whenever the server starts"
             title += f", and mount {args.dataset} on {mount}" if kept_pool.mount else ""
             yield Draft("zpool.keep", title, kept_pool, zfs_keep.argvs(kept_pool), seconds=2.0)
+            yield Draft(GIVE, "Let go of the disks, so that udev names what is on them", seconds=1.0)
+            title = f"Import {args.name} by names of its disks that last"
+            yield Draft("zpool.by-id", title, kept_pool, zfs_keep.by_id_argvs(kept_pool), seconds=5.0)
         elif isinstance(args, Filesystem) and draft.action == "fs.make":
             kept = fs_keep.KeptFilesystem(args, mount)
             argvs = fs_keep.argvs(kept, args.paths[args.devices[0]])
             yield Draft("fs.keep", f"Mount it on {mount} for everybody", kept, argvs, seconds=1.0)
-
-
-def _by_hand(drafts: Sequence[Draft]) -> Iterator[str]:
-    """Yield what a run cannot do: udev makes lasting names of disks only when nobody holds them."""
-    for zpool in (one.args for one in drafts if isinstance(one.args, ZfsPool) and one.action == "zpool.create"):
-        again = f"zpool export {zpool.name} && zpool import -d /dev/disk/by-id {zpool.name}"
-        yield (
-            "The pool knows its disks by the kernel's present names; a restart may change them, and it is then degraded. "
-            f"Give it names that last, before the next restart: {again}"
-        )
 
 
 def _lines(drafts: Sequence[Draft], mount: str) -> dict[str, tuple[str, ...]]:

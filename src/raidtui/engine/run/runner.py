@@ -15,6 +15,7 @@ from raidtui.engine.machine import describe
 from raidtui.engine.run import claims, measuring, runs, space
 from raidtui.engine.run.conditioning import precondition
 from raidtui.engine.run.ending import Ending
+from raidtui.engine.run.held import give, recheck
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.peers import Peers
 from raidtui.engine.run.second_look import look_again
@@ -23,7 +24,7 @@ from raidtui.engine.run.target import Family, family_of_step, open_target, reser
 from raidtui.engine.run.watchdog import Watchdog
 from raidtui.engine.step_args import Cooldown, Precondition, Prefill, Recheck, decode_args
 from raidtui.engine.validity.incidents import LOST, UNHEALTHY
-from raidtui.gate.admit import LOOK_S, admit, readmit
+from raidtui.gate.admit import LOOK_S, admit
 from raidtui.gate.locks import Lock
 from raidtui.gate.permit import Permit
 from raidtui.inventory.waiting import twice_if_locked
@@ -48,7 +49,7 @@ from raidtui.model.event import (
 from raidtui.model.frame import Frame
 from raidtui.model.mark import Mark, mark_of, of_weight
 from raidtui.model.measure import Sample
-from raidtui.model.plan import KEEP, KEPT, Step
+from raidtui.model.plan import GIVE, KEEP, KEPT, Step
 from raidtui.model.problem import Exit, Problem, ProblemError, bug, fail
 from raidtui.model.refusals import CANCELLED
 from raidtui.model.result import Cell, marked
@@ -342,9 +343,12 @@ class Runner:
         if step.host or step.action == "links":
             return self.context.attend(lambda _: self.peers.do(step, self.context.keys))
         if step.action in ("recheck", "release"):
-            return self._recheck(step)
+            return recheck(decode_args(Recheck, step.args), self.context, self._permits, self.watchdog.lost)
         if step.action == KEEP:
             return Outcome(KEPT)
+        if step.action == GIVE:
+            self.watchdog.stop()
+            return give(self._permits)
         if step.action == "cooldown":
             self.watchdog.stop_measuring.wait(decode_args(Cooldown, step.args).seconds)
             return Outcome("done")
@@ -364,15 +368,6 @@ class Runner:
         if step.phase == "build":
             self._done_builds.append(action)
         return self.context.attend(action.do)
-
-    def _recheck(self, step: Step) -> Outcome:
-        # At the end, disks that the run never wrote to are not checked: their content is not the run's.
-        written = tuple(disk for disk in self._permits if disk in self.context.ever_written)
-        wanted = decode_args(Recheck, step.args).disks or written
-        if lost := [disk for disk in wanted if disk in self.watchdog.lost]:
-            raise fail(LOST.refusal, f"disk {lost[0]} was lost", place=lost[0], exit=Exit.BUILD_FAILED)
-        readmit([self._permits[disk] for disk in wanted])
-        return Outcome("done")
 
     def _scene(self, step: Step) -> measuring.Scene:
         return measuring.Scene(

@@ -89,6 +89,7 @@ LAYER: Final = Layer(
         "zpool.checkpoint": Action(args=ZfsPool, do=rewind.take_checkpoint),
         "zpool.rewind": Action(args=ZfsPool, do=rewind.rewind),
         "zpool.cold": Action(args=ZfsPool, do=build.make_cold),
+        "zpool.by-id": Action(args=keep.KeptPool, do=keep.import_by_id),
         "zpool.keep": Action(args=keep.KeptPool, do=keep.keep, in_the_way=keep.in_the_way),
         "zpool.destroy": Action(args=ZfsPool, do=teardown.teardown),
         "zpool.arc-back": Action(args=ArcLimit, do=arc.put_back),
