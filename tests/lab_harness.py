@@ -16,6 +16,7 @@ import pytest
 from raidtui.lab import ssh
 from raidtui.lab.control import Lab
 from raidtui.lab.disks import DEFAULT_SPEC, parse_spec
+from raidtui.lab.flavours import PLAIN, Flavour
 from raidtui.lab.links import LinkSpec
 from raidtui.lab.qemu import cpus_of_each
 
@@ -45,10 +46,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def start_lab(suffix: str, spec: str = DEFAULT_SPEC, *, cold: bool = False, cpus: int = CPUS, hosts: int = 1,
-              link: LinkSpec | None = None) -> Lab:  # fmt: skip
+              link: LinkSpec | None = None, flavour: Flavour = PLAIN) -> Lab:  # fmt: skip
     """A lab that no other test run has, with a name made of this process's number."""
     lab = Lab(f"test-{os.getpid()}-{suffix}")
-    lab.up(parse_spec(spec), lambda line: print(line, flush=True), cold=cold, cpus=cpus, hosts=hosts, link=link)
+    lab.up(parse_spec(spec), lambda line: print(line, flush=True), cold=cold, cpus=cpus, hosts=hosts, link=link,
+           flavour=flavour)  # fmt: skip
     if not cold:
         send_compiled(lab)
     return lab

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raidtui.lab import disks, initrd, life, qemu, recipe, ssh
+from raidtui.cli.main import main
+from raidtui.lab import disks, image, initrd, life, qemu, recipe, ssh
+from raidtui.lab.flavours import CEPH, PLAIN
 from raidtui.lab.state import LabFiles
 from raidtui.model.problem import ProblemError, fail
 
@@ -83,6 +89,49 @@ def test_the_recipe_has_the_same_hash_every_time_and_another_for_another_package
     assert first == recipe.recipe_hash()
     monkeypatch.setattr(recipe, "PACKAGES", (*recipe.PACKAGES, "hello"))
     assert recipe.recipe_hash() != first
+
+
+def test_a_flavour_has_an_image_of_its_own_which_follows_the_plain_recipe_and_its_own_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert PLAIN.image_name() == recipe.recipe_hash()
+    plain, first = PLAIN.image_name(), CEPH.image_name()
+    assert first.startswith("ceph-")
+    folder = tmp_path / "files"
+    assert CEPH.folder is not None
+    shutil.copytree(CEPH.folder, folder)
+    copied = CEPH._replace(folder=folder)
+    assert copied.image_name() == first
+    (folder / "root/etc/ceph/ceph.conf").write_text("[global]\n")
+    assert copied.image_name() != first
+    assert PLAIN.image_name() == plain
+    monkeypatch.setattr(recipe, "PACKAGES", (*recipe.PACKAGES, "hello"))
+    assert CEPH.image_name() != first
+
+
+def test_images_of_one_flavour_do_not_push_out_those_of_another(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for variable in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    made = image.images_folder()
+    for age, (name, flavour) in enumerate([("p1", ""), ("c1", "ceph"), ("p2", ""), ("c2", "ceph"), ("c3", "ceph")]):
+        (made / name).mkdir()
+        described = {"kernel": "6", "zfs": "2", "build_seconds": 1, "flavour": flavour}
+        (made / name / "image.json").write_text(json.dumps(described))
+        os.utime(made / name, (age, age))
+    image._remove_old(made / "c3", CEPH)
+    assert {path.name for path in made.iterdir() if path.is_dir()} == {"p1", "p2", "c2", "c3"}
+
+
+@pytest.mark.parametrize(("words", "said"), [(["--with", "ceph", "--hosts", "2"], "one machine, without clients"),
+                                             (["--with", "cephfs"], "invalid choice")])  # fmt: skip
+def test_a_flavour_that_cannot_be_had_is_refused_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(life, "ensure_image", lambda *_: pytest.fail("an image is built"))
+    with suppress(SystemExit):
+        assert main(["lab", "up", "x", *words]) != 0
+    assert said in capfd.readouterr().err
 
 
 def test_the_recipe_covers_every_file_of_the_guest() -> None:

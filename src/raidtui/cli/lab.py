@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from raidtui.lab.disks import DEFAULT_SPEC, LAB_DISKS, LAB_LIKE
+from raidtui.lab.flavours import FLAVOURS, flavour_of
 from raidtui.lab.links import LAB_LINK, parse_link
 from raidtui.lab.state import DEFAULT_CPUS, DEFAULT_NAME, MAX_CLIENTS
 from raidtui.model.problem import Exit, Refusal, fail
@@ -55,6 +56,7 @@ def add_parser(subparsers: Any) -> None:
                     help="with clients: N - 1 further machines c1, c2, … without disks, each with a link of its own to the "
                     f"storage server; N is at most {_HOSTS[-1]}")  # fmt: skip
     up.add_argument("--link", metavar="SPEC", help=_LINK_HELP)
+    _add_flavour(up)
     _add_cpus(up)
     up.add_argument("--cold", action="store_true", help="boot the machine instead of loading the saved, booted one")
     up.set_defaults(handler=_up)
@@ -65,6 +67,7 @@ def add_parser(subparsers: Any) -> None:
         description="Do beforehand what the first `up` would: install packages, build the image, boot it once and save "
         "the booted machine. Does nothing where that is done.",
     )
+    _add_flavour(prepare)
     _add_cpus(prepare)
     prepare.set_defaults(handler=_prepare)
 
@@ -98,6 +101,12 @@ def _add_cpus(parser: argparse.ArgumentParser) -> None:
                         "saved once")  # fmt: skip
 
 
+def _add_flavour(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--with", dest="flavour", choices=tuple(FLAVOURS), default="", metavar="FLAVOUR",
+                        help="a lab that has more. ceph: a Ceph cluster in it, of a monitor, a manager and three OSDs in "
+                        "files of 1 GiB. It has an image of its own, built once and saved with the cluster up")  # fmt: skip
+
+
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
@@ -110,7 +119,7 @@ def _up(args: argparse.Namespace) -> int:
         raise fail(LAB_LINK, "--link needs --hosts 2 or more", place="--link")
     link = parse_link(args.link or "")
     state = life.up(args.name, _wanted_disks(args.disks, args.like), _say, cold=args.cold, cpus=args.cpus,
-                    hosts=args.hosts, link=link)  # fmt: skip
+                    hosts=args.hosts, link=link, flavour=flavour_of(args.flavour))  # fmt: skip
     on = "lab" if args.name == DEFAULT_NAME else f"lab:{args.name}"
     name = "" if args.name == DEFAULT_NAME else f" {args.name}"
     clients = f", {state.clients} client{'s' * (state.clients != 1)}" if state.clients else ""
@@ -119,6 +128,7 @@ def _up(args: argparse.Namespace) -> int:
         (f"raidtui --on {on} disks", "its disks, and whether they are free"),
         (f"raidtui --on {on}", "compose, build and measure"),
         (f"raidtui lab shell{name}", "look around as root"),
+        *([(f"raidtui lab shell {args.name} -- ceph status", "its Ceph cluster")] if state.flavour == "ceph" else ()),
         *([(f"raidtui lab shell {args.name}/c1", "the same on the first client")] if state.clients else ()),
         (f"raidtui lab down{name}", "throw it away"),
     ):
@@ -130,8 +140,8 @@ def _prepare(args: argparse.Namespace) -> int:
     from raidtui.lab import life
 
     _end_like_ctrl_c()
-    life.prepare(_say, cpus=args.cpus)
-    _say("the lab is prepared: raidtui lab up")
+    life.prepare(_say, cpus=args.cpus, flavour=flavour_of(args.flavour))
+    _say(f"the lab is prepared: raidtui lab up{f' --with {args.flavour}' if args.flavour else ''}")
     return int(Exit.DONE)
 
 
@@ -173,6 +183,7 @@ def _status(args: argparse.Namespace) -> int:
 
 def _print_status(status: LabStatus) -> None:
     what = "up" if status.running else "stopped"
+    what += f" with {status.flavour}" if status.flavour else ""
     cpus = f"{status.cpus} CPU{'s' * (status.cpus != 1)}"
     print(f"{status.name}: {what}, {status.accel}, {cpus}, pid {status.pid or '-'}, ssh port {status.port or '-'}")
     _print_disks(status.disks)

@@ -16,6 +16,7 @@ import msgspec
 from raidtui.base import proc
 from raidtui.base.files import write_atomic
 from raidtui.lab import initrd, recipe
+from raidtui.lab.flavours import PLAIN, Flavour, flavour_of
 from raidtui.lab.host import Say, python_with_pip, timed, tool
 from raidtui.lab.state import all_pids, kill_all
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
@@ -60,15 +61,16 @@ LAB_ROOT: Final = Refusal(
 _BOOTSTRAP_TIMEOUT_S = 3600.0
 
 
-class ImageInfo(msgspec.Struct, frozen=True):
+class ImageInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     """Description of a finished image (`image.json`)."""
 
     kernel: str
     zfs: str
     build_seconds: float
+    flavour: str = ""
 
 
-def build(work: Path, modules: Path, say: Say) -> None:
+def build(work: Path, modules: Path, say: Say, flavour: Flavour = PLAIN) -> None:
     """Build into the empty folder `work`: root.qcow2, vmlinuz, initrd, key, key.pub, known_hosts and, last, image.json.
 
     `modules` keeps compiled ZFS modules by kernel and ZFS version, so that only new versions cost minutes.
@@ -78,10 +80,12 @@ def build(work: Path, modules: Path, say: Say) -> None:
     root, module_root = work / "root", work / "module-root"
     # The package manager's own user must be able to reach the folders that it fills.
     work.chmod(0o755)
-    say(f"building the lab's image, once: Debian {recipe.SUITE}, storage tools, ZFS modules")
+    say(f"building the lab's image{flavour.suffix}, once: Debian {recipe.SUITE}, storage tools, ZFS modules")
     mirror = mirror_lines()
     compiling = None if list(modules.glob("*/zfs.ko*")) else _start_modules(module_root, work, mirror)
-    installing = start_bootstrap(root, recipe.packages(), work / "root.log", mirror, single_file_hooks())
+    packages = (*recipe.packages(), *flavour.packages)
+    options = [*single_file_hooks(), *(f"--dpkgopt=path-exclude={pattern}" for pattern in flavour.left_out)]
+    installing = start_bootstrap(root, packages, work / "root.log", mirror, options)
     try:
         wait_bootstrap(installing, work / "root.log", _BOOTSTRAP_TIMEOUT_S)
         kernel, zfs = kernel_version(root), package_version(root, "zfsutils-linux")
@@ -100,6 +104,8 @@ def build(work: Path, modules: Path, say: Say) -> None:
     say("preparing the guest")
     _make_key(work / "key")
     finish(root, kernel, kept, (work / "key.pub").read_text())
+    if flavour.folder is not None:
+        _add_files(root, kernel, flavour.folder)
     host_key = (root / "etc/ssh/ssh_host_ed25519_key.pub").read_text().split()
     (work / "known_hosts").write_text(f"raidtui-lab {host_key[0]} {host_key[1]}\n")
     shutil.copyfile(root / "boot" / f"vmlinuz-{kernel}", work / "vmlinuz")
@@ -109,7 +115,8 @@ def build(work: Path, modules: Path, say: Say) -> None:
     for folder in (root, module_root):
         shutil.rmtree(folder, ignore_errors=True)
     work.chmod(0o700)
-    write_atomic(work / "image.json", msgspec.json.encode(ImageInfo(kernel, zfs, round(time.monotonic() - began, 1))))
+    described = ImageInfo(kernel, zfs, round(time.monotonic() - began, 1), flavour.name)
+    write_atomic(work / "image.json", msgspec.json.encode(described))
     say("the image is built")
 
 
@@ -151,10 +158,10 @@ def _make_disk(root: Path, work: Path) -> None:
 
 
 def _main(words: Sequence[str]) -> int:
-    work, uid, gid = Path(words[0]), int(words[1]), int(words[2])
+    work, uid, gid, flavour = Path(words[0]), int(words[1]), int(words[2]), flavour_of(words[3])
     modules = work.parent / "modules"
     try:
-        build(work, modules, lambda line: print(line, file=sys.stderr, flush=True))
+        build(work, modules, lambda line: print(line, file=sys.stderr, flush=True), flavour)
     except ProblemError as error:
         print(f"raidtui: {error}", file=sys.stderr)
         return int(error.exit)
@@ -168,13 +175,14 @@ def _main(words: Sequence[str]) -> int:
     return int(Exit.DONE)
 
 
-def build_through_sudo(work: Path) -> None:
+def build_through_sudo(work: Path, flavour: Flavour = PLAIN) -> None:
     """Run this module as root; sudo asks for its password on the terminal."""
     sudo = proc.find_tool("sudo")
     if sudo is None:
         raise fail(LAB_ROOT, "building the lab's image needs root, once", exit=Exit.REFUSED,
                    remedy="run raidtui lab up as root, or install sudo")  # fmt: skip
-    argv = [sudo, "--", sys.executable, "-m", "raidtui.lab.build", str(work), str(os.getuid()), str(os.getgid())]
+    argv = [sudo, "--", sys.executable, "-m", "raidtui.lab.build", str(work), str(os.getuid()), str(os.getgid()),
+            flavour.name]  # fmt: skip
     child = proc.spawn(argv, stdin=None, env=dict(os.environ))
     try:
         code = child.wait(2 * _BOOTSTRAP_TIMEOUT_S)
@@ -199,14 +207,14 @@ _DEFAULT_MIRRORS = ("deb.debian.org", "ftp.debian.org", "cdn-fastly.deb.debian.o
 
 
 def start_bootstrap(
-    root: Path, packages: Sequence[str], log: Path, mirror: Sequence[str], hooks: Sequence[str] = ()
+    root: Path, packages: Sequence[str], log: Path, mirror: Sequence[str], options: Sequence[str] = ()
 ) -> proc.Child:
     """Start to install a Debian into the folder `root`; needs root."""
     # In separate namespaces: its mounts are not visible outside, and its children do not survive it.
     argv = [
         tool("unshare"), "--mount", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc", "--",
         tool("mmdebstrap"), "--mode=root", "--variant=minbase", "--format=directory", "--architectures=amd64",
-        f"--components={recipe.COMPONENTS}", *_LEAN, *hooks,
+        f"--components={recipe.COMPONENTS}", *_LEAN, *options,
         f"--include={','.join(packages)}", recipe.SUITE, str(root), *mirror,
     ]  # fmt: skip
     with log.open("wb") as file:
@@ -287,14 +295,21 @@ def finish(root: Path, kernel: str, modules: Path, public_key: str) -> None:
     """Turn the new Debian in `root` into the lab: add modules, wheels and guest files, and run `guest/setup.sh` in it."""
     shutil.copytree(modules, root / "usr/lib/modules" / kernel / "updates/dkms", dirs_exist_ok=True)
     _install_wheels(root / "usr/local/lib" / recipe.GUEST_PYTHON / "dist-packages")
-    shutil.copytree(recipe.GUEST_FOLDER / "root", root, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    # Not every way to install raidtui keeps the mode of a file.
-    (root / "usr/local/bin/raidtui").chmod(0o755)
     ssh = root / "root/.ssh"
     ssh.mkdir(mode=0o700, parents=True, exist_ok=True)
     (ssh / "authorized_keys").write_text(public_key)
+    _add_files(root, kernel, recipe.GUEST_FOLDER)
+
+
+def _add_files(root: Path, kernel: str, folder: Path) -> None:
+    """Copy the files of a folder into the image, and run its `setup.sh` there."""
+    shutil.copytree(folder / "root", root, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    # Not every way to install raidtui keeps the mode of a file.
+    for path in recipe.guest_files(folder / "root"):
+        if {"bin", "sbin"}.intersection(path.parts):
+            (root / path.relative_to(folder / "root")).chmod(0o755)
     # Read by the shell inside, because /proc is not mounted there and the script lies outside.
-    script = (recipe.GUEST_FOLDER / "setup.sh").read_bytes()
+    script = (folder / "setup.sh").read_bytes()
     proc.run([tool("chroot"), str(root), "/bin/sh", "-s", kernel], timeout_s=300, input_bytes=script)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from raidtui.base import proc
 from raidtui.lab import disks, life, qemu, ssh
 from raidtui.lab.disks import DiskSpec, LabDisk, free_port, make_disk
+from raidtui.lab.flavours import PLAIN, Flavour
 from raidtui.lab.host import Say, silent
 from raidtui.lab.links import LinkSpec
 from raidtui.lab.qemu import Qmp
@@ -32,8 +33,8 @@ class Lab:
     # --- its life
 
     def up(self, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = False, cpus: int = DEFAULT_CPUS,
-           hosts: int = 1, link: LinkSpec | None = None) -> Lab:  # fmt: skip
-        life.up(self.name, specs, say, cold=cold, cpus=cpus, hosts=hosts, link=link)
+           hosts: int = 1, link: LinkSpec | None = None, flavour: Flavour = PLAIN) -> Lab:  # fmt: skip
+        life.up(self.name, specs, say, cold=cold, cpus=cpus, hosts=hosts, link=link, flavour=flavour)
         return self
 
     def down(self) -> None:

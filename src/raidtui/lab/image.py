@@ -15,7 +15,8 @@ from raidtui.base import proc
 from raidtui.base.files import lock_file, private_folder, read_text, sync_folder
 from raidtui.base.paths import cache_folder
 from raidtui.base.text import clean
-from raidtui.lab import build, qemu, recipe, ssh
+from raidtui.lab import build, qemu, ssh
+from raidtui.lab.flavours import PLAIN, Flavour
 from raidtui.lab.host import Say
 from raidtui.lab.qemu import Qmp, QmpError
 from raidtui.lab.state import LabFiles, lab_names, take_lock
@@ -37,9 +38,9 @@ def images_folder() -> Path:
     return private_folder(cache_folder() / "lab")
 
 
-def image_folder() -> Path:
+def image_folder(flavour: Flavour = PLAIN) -> Path:
     """Return the folder of the current recipe's image, built or not."""
-    return images_folder() / recipe.recipe_hash()
+    return images_folder() / flavour.image_name()
 
 
 def info(folder: Path) -> build.ImageInfo | None:
@@ -50,9 +51,9 @@ def info(folder: Path) -> build.ImageInfo | None:
         return None
 
 
-def ensure_image(say: Say) -> Path:
+def ensure_image(say: Say, flavour: Flavour = PLAIN) -> Path:
     """Return the image's folder, building the image if necessary. May be interrupted and run concurrently."""
-    folder = image_folder()
+    folder = image_folder(flavour)
     if info(folder) is not None:
         return folder
     with cache_lock("build", say):
@@ -63,9 +64,9 @@ def ensure_image(say: Say) -> Path:
         work.mkdir(mode=0o700)
         try:
             if os.geteuid() == 0:
-                build.build(work, images_folder() / "modules", say)
+                build.build(work, images_folder() / "modules", say, flavour)
             else:
-                build.build_through_sudo(work)
+                build.build_through_sudo(work, flavour)
             if folder.exists():
                 # A folder without image.json is no image, but a lab may still use it.
                 folder.rename(images_folder() / f"{_BUILDING}{os.getpid()}-broken")
@@ -73,7 +74,7 @@ def ensure_image(say: Say) -> Path:
             sync_folder(folder.parent)
         finally:
             shutil.rmtree(work, ignore_errors=True)
-        _remove_old(folder)
+        _remove_old(folder, flavour)
     return folder
 
 
@@ -97,10 +98,11 @@ def _remove_leftovers() -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _remove_old(current: Path) -> None:
-    """Remove images of earlier recipes, except the newest one and those in use by labs."""
+def _remove_old(current: Path, flavour: Flavour) -> None:
+    """Remove images of earlier recipes of a flavour, except the newest one and those in use by labs."""
     used = {Path(state.image) for name in lab_names() if (state := LabFiles(name).load()) is not None}
-    images = [path for path in images_folder().iterdir() if info(path) is not None and path != current]
+    found = (path for path in images_folder().iterdir() if path != current)
+    images = [path for path in found if (its := info(path)) is not None and its.flavour == flavour.name]
     images.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for path in images[_KEPT_IMAGES - 1 :]:
         if path not in used:
@@ -108,6 +110,8 @@ def _remove_old(current: Path) -> None:
 
 
 BOOT_TIMEOUT_S = 240.0
+SETTLE_TIMEOUT_S = 1800.0
+"""Limit of a flavour's `settle`."""
 _KVM_TRIAL_S = 60.0
 _IDLE_TIMEOUT_S = 180.0
 # Services that still start would continue to do so in every lab; modules that every lab needs are loaded in advance.
@@ -125,14 +129,14 @@ def accelerator(image: Path) -> str:
     return "kvm" if qemu.kvm_possible() and not (image / _NO_KVM).exists() else "tcg"
 
 
-def snapshot_folder(image: Path, accel: str, cpus: int) -> Path:
-    return image / f"booted-{accel}-{qemu.snapshot_key(accel, cpus, _UNTIL_IDLE)}"
+def snapshot_folder(image: Path, accel: str, cpus: int, flavour: Flavour = PLAIN) -> Path:
+    return image / f"booted-{accel}-{qemu.snapshot_key(accel, cpus, flavour.settle + _UNTIL_IDLE)}"
 
 
-def ensure_snapshot(image: Path, cpus: int, say: Say) -> tuple[Path, str]:
+def ensure_snapshot(image: Path, cpus: int, say: Say, flavour: Flavour = PLAIN) -> tuple[Path, str]:
     """Return the folder with `disk.qcow2` and `memory`, and its accelerator. Boots a guest if there is none yet."""
     accel = accelerator(image)
-    folder = snapshot_folder(image, accel, cpus)
+    folder = snapshot_folder(image, accel, cpus, flavour)
     if folder.exists():
         return folder, accel
     with cache_lock("snapshot", say):
@@ -140,18 +144,22 @@ def ensure_snapshot(image: Path, cpus: int, say: Say) -> tuple[Path, str]:
             return folder, accel
         for leftover in image.glob("booting-*"):
             shutil.rmtree(leftover, ignore_errors=True)
-        say(f"first boot of the lab's image, with {'KVM' if accel == 'kvm' else 'software emulation'} (once)")
-        if _boot_and_save(image, accel, cpus, folder, say, _KVM_TRIAL_S if accel == "kvm" else BOOT_TIMEOUT_S):
+        how = "KVM" if accel == "kvm" else "software emulation"
+        say(f"first boot of the lab's image{flavour.suffix}, with {how} (once)")
+        timeout_s = _KVM_TRIAL_S if accel == "kvm" else BOOT_TIMEOUT_S
+        if _boot_and_save(image, accel, cpus, folder, say, timeout_s, flavour):
             return folder, accel
         if accel == "tcg":
             raise fail(LAB_BOOT, "the lab's machine did not boot", exit=Exit.BUILD_FAILED,
                        remedy="raidtui lab up tries again; if that fails too, remove the cached image")  # fmt: skip
         say("KVM does not work on this machine; software emulation is used from now on")
         (image / _NO_KVM).touch()
-    return ensure_snapshot(image, cpus, say)
+    return ensure_snapshot(image, cpus, say, flavour)
 
 
-def _boot_and_save(image: Path, accel: str, cpus: int, folder: Path, say: Say, timeout_s: float) -> bool:
+def _boot_and_save(
+    image: Path, accel: str, cpus: int, folder: Path, say: Say, timeout_s: float, flavour: Flavour
+) -> bool:
     """Boot a guest without disks, wait until it is idle, save it as `folder`. Return False if it did not boot."""
     files = LabFiles(f"booting-{os.getpid()}")
     work = image / files.name
@@ -166,8 +174,11 @@ def _boot_and_save(image: Path, accel: str, cpus: int, folder: Path, say: Say, t
             say("last line of its console: " + clean(_last_line(files.serial_log)))
             return False
         ssh.write_config(files.ssh_config, port, image, files.ssh_master)
-        argv = [*ssh.argv(files.ssh_config, multiplexed=False), _UNTIL_IDLE]
-        proc.run(argv, timeout_s=_IDLE_TIMEOUT_S, check=False)
+        argv = ssh.argv(files.ssh_config, multiplexed=False)
+        if flavour.settle:
+            say(f"its first start{flavour.suffix} takes minutes under emulation")
+            proc.run([*argv, flavour.settle], timeout_s=SETTLE_TIMEOUT_S)
+        proc.run([*argv, _UNTIL_IDLE], timeout_s=_IDLE_TIMEOUT_S, check=False)
         with Qmp(files.qmp) as qmp:
             qemu.save(qmp, work / "memory")
         files.kill()

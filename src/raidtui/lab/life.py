@@ -15,8 +15,9 @@ import msgspec
 from raidtui.base import proc
 from raidtui.lab import links, qemu, ssh
 from raidtui.lab.disks import DiskSpec, checked, make_sparse, mixed, name_disks
+from raidtui.lab.flavours import LAB_FLAVOUR, PLAIN, Flavour, flavour_of
 from raidtui.lab.host import Say, require_packages, silent, timed
-from raidtui.lab.image import BOOT_TIMEOUT_S, LAB_BOOT, accelerator, ensure_image, ensure_snapshot
+from raidtui.lab.image import BOOT_TIMEOUT_S, LAB_BOOT, SETTLE_TIMEOUT_S, accelerator, ensure_image, ensure_snapshot
 from raidtui.lab.links import LinkSpec
 from raidtui.lab.qemu import LAB_QEMU, Qmp, QmpError
 from raidtui.lab.ssh import LAB_DOWN
@@ -83,6 +84,8 @@ class LabStatus(msgspec.Struct, omit_defaults=True):
     """Properties of its links, as `--link` takes them."""
     hosts: list[HostStatus] = []
     """Its clients."""
+    flavour: str = ""
+    """Argument of `--with`; empty for a plain lab."""
 
 
 class Labs(msgspec.Struct, frozen=True):
@@ -108,7 +111,7 @@ def _as_problems() -> Iterator[None]:
 @_as_problems()
 def up(
     name: str, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = False, cpus: int = DEFAULT_CPUS,
-    hosts: int = 1, link: LinkSpec | None = None,
+    hosts: int = 1, link: LinkSpec | None = None, flavour: Flavour = PLAIN,
 ) -> LabState:  # fmt: skip
     """Bring a lab up, and build its image first if necessary. A running lab is not changed; its dead hosts boot again.
 
@@ -117,15 +120,21 @@ def up(
     """
     files = _whole_lab(name)
     checked(specs, hosts - 1)
+    if flavour.name and hosts > 1:
+        raise fail(LAB_FLAVOUR, f"a lab{flavour.suffix} is one machine, without clients", place="--with", exit=Exit.REFUSED,
+                   remedy="leave out --hosts")  # fmt: skip
     if not _is_up(files):
         # Before the lab's lock is taken: this may take minutes, and `down` shall not wait for it.
         require_packages(say)
-        image = ensure_image(say)
+        image = ensure_image(say, flavour)
         if not cold:
-            ensure_snapshot(image, cpus, timed(say))
+            ensure_snapshot(image, cpus, timed(say), flavour)
     with files.lock():
         state = files.load()
         if state is not None and state.ready:
+            if flavour.name not in ("", state.flavour):
+                raise fail(LAB_FLAVOUR, f"lab {name} is up already, without {flavour.name}", place="--with",
+                           exit=Exit.REFUSED, remedy=f"raidtui lab down {name}, or another name")  # fmt: skip
             dead = [(host, its) for host, its in _hosts(files) if not host.pids()]
             for host, its in dead:
                 say(f"{host.title} had stopped; it boots again with the disks that it had")
@@ -135,7 +144,8 @@ def up(
             return files.load() or state
         take_down(files)
         wanted = (link or LinkSpec()) if hosts > 1 else None
-        start = partial(_start_new, files, specs, timed(say), cold=cold, cpus=cpus, clients=hosts - 1, link=wanted)
+        start = partial(_start_new, files, specs, timed(say), cold=cold, cpus=cpus, clients=hosts - 1, link=wanted,
+                        flavour=flavour)  # fmt: skip
         try:
             if cold:
                 return start(BOOT_TIMEOUT_S)
@@ -153,10 +163,10 @@ def up(
 
 
 @_as_problems()
-def prepare(say: Say = silent, *, cpus: int = DEFAULT_CPUS) -> None:
+def prepare(say: Say = silent, *, cpus: int = DEFAULT_CPUS, flavour: Flavour = PLAIN) -> None:
     """Install packages, build the image and save a booted machine, as the first `up` does. Raises ProblemError."""
     require_packages(say)
-    ensure_snapshot(ensure_image(say), cpus, timed(say))
+    ensure_snapshot(ensure_image(say, flavour), cpus, timed(say), flavour)
 
 
 def _whole_lab(name: str) -> LabFiles:
@@ -181,19 +191,20 @@ def _is_up(files: LabFiles) -> bool:
 
 def _start_new(
     files: LabFiles, specs: Sequence[DiskSpec], say: Say, answer_s: float, *, cold: bool, cpus: int, clients: int,
-    link: LinkSpec | None,
+    link: LinkSpec | None, flavour: Flavour,
 ) -> LabState:  # fmt: skip
     """Start the machines, and wait for their ssh servers. The storage server is ready when all hosts are.
 
     Raises ProblemError (`lab.boot`) if one does not answer within `answer_s`.
     """
-    image = ensure_image(say)
+    image = ensure_image(say, flavour)
     saved: Path | None = None
     accel = accelerator(image)
     if not cold:
-        saved, accel = ensure_snapshot(image, cpus, say)
+        saved, accel = ensure_snapshot(image, cpus, say, flavour)
     for host in (files, *files.clients(clients)):
-        state = LabState(host.name, str(image), accel, 0, [], [], time.time(), cpus=cpus, link=link)
+        state = LabState(host.name, str(image), accel, 0, [], [], time.time(), cpus=cpus, link=link,
+                         flavour=flavour.name)  # fmt: skip
         if host is files:
             state.disks, state.clients = name_disks(files.name, specs), clients
         _start_host(host, state, saved)
@@ -275,6 +286,8 @@ def status(name: str) -> LabStatus | None:
     running = bool(pids) and state is not None and state.ready
     accel, cpus, port = (state.accel, state.cpus, state.port) if state else ("", 0, None)
     found = LabStatus(name, running, accel, cpus, port, pids[0] if pids else None, _disks(state, pids), str(files.folder))
+    if state is not None:
+        found.flavour = state.flavour
     if state is not None and state.clients:
         found.link = str(state.link)
         found.hosts = [_host_status(host, state) for host in files.clients(state.clients)]
@@ -362,3 +375,5 @@ udevadm settle -t 300
         script += links.identity_script(links_of(files, state), state.link, files.host, machine_id)
     proc.run([*ssh.argv(files.ssh_config), script], timeout_s=_SETTLE_TIMEOUT_S,
              input_bytes=code_message(code, (), link=True) if code else b"")
+    if settle := flavour_of(state.flavour).settle:
+        proc.run([*ssh.argv(files.ssh_config), settle], timeout_s=SETTLE_TIMEOUT_S)

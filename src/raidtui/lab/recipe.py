@@ -62,12 +62,17 @@ def recipe_hash() -> str:
     for part in (RECIPE_VERSION, platform.machine(), SUITE, COMPONENTS, ROOT_SIZE_BYTES, packages(), MODULE_PACKAGES,
                  WHEELS, SINGLE_FILES, INITRD_MODULES):  # fmt: skip
         digest.update(repr(part).encode() + b"\0")
-    for path in guest_files():
-        digest.update(f"{path.relative_to(GUEST_FOLDER)}\0{path.stat().st_mode & 0o111:o}\0".encode())
-        digest.update(path.read_bytes() + b"\0")
+    hash_files(digest, GUEST_FOLDER)
     return digest.hexdigest()[:16]
 
 
-def guest_files() -> list[Path]:
-    """Return the files of the guest folder, in a stable order."""
-    return sorted(p for p in GUEST_FOLDER.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+def hash_files(digest: hashlib._Hash, folder: Path) -> None:
+    """Add the files of a folder to a hash: their names, whether they can be executed, and their contents."""
+    for path in guest_files(folder):
+        digest.update(f"{path.relative_to(folder)}\0{path.stat().st_mode & 0o111:o}\0".encode())
+        digest.update(path.read_bytes() + b"\0")
+
+
+def guest_files(folder: Path = GUEST_FOLDER) -> list[Path]:
+    """Return the files of the guest folder, or of another one, in a stable order."""
+    return sorted(p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts)

@@ -64,6 +64,8 @@ class LabState(msgspec.Struct):
     """Links between the storage server and its clients; None without clients."""
     cut: list[int] = []
     """Storage server only: the numbers of the clients whose link is cut."""
+    flavour: str = ""
+    """Name of the flavour of its image (`flavours.py`); empty for the plain one."""
 
 
 class LabFiles:
