@@ -23,9 +23,11 @@ from raidtui.stack.catalog import all_layers
 ROOT = Path(__file__).resolve().parent.parent
 BROUGHT = ("textual", "markdown-it-py", "mdit-py-plugins", "mdurl", "linkify-it-py", "uc-micro-py", "platformdirs", "rich")
 """Libraries of the screens that Debian 13 has not, or in an older version; those that are installed here are packed."""
-NEEDED = ("python3 (>= 3.11)", "python3-msgspec", "python3-pyudev", "python3-pygments", "python3-typing-extensions",
-          "python3-xlsxwriter", "openssh-client")  # fmt: skip
+NEEDED = ("python3 (>= 3.11)", "python3-msgspec (>= 0.19)", "python3-pyudev", "python3-pygments",
+          "python3-typing-extensions", "python3-xlsxwriter", "openssh-client")  # fmt: skip
 ENGINE = ("python3-dasbus", "python3-psutil", "gdisk")
+WANTED = ("smartmontools",)
+"""Packages whose tools no layer and no workload names."""
 WRAPPER = '#!/bin/sh\nexec /usr/bin/python3 -I /usr/lib/raidtui/raidtui/__main__.py "$@"\n'
 COMPLETIONS = {
     "bash": "usr/share/bash-completion/completions/raidtui",
@@ -68,7 +70,7 @@ def control(size_bytes: int) -> str:
     named = dict.fromkeys(name for tool in tools for name in named_in(tool.remedy))
     depends = dict.fromkeys((*NEEDED, *PACKAGES.split(), *ENGINE))
     contrib = [name for name in named if "zfs" in name or name == "iozone3"]
-    recommends = [name for name in named if name not in depends and name not in contrib]
+    recommends = [name for name in (*named, *WANTED) if name not in depends and name not in contrib]
     return (
         f"Package: raidtui\nVersion: {__version__}\nArchitecture: all\nMaintainer: raidtui\nSection: admin\n"
         f"Priority: optional\nInstalled-Size: {size_bytes >> 10}\nDepends: {', '.join(depends)}\n"

@@ -12,7 +12,20 @@ from pathlib import Path
 
 import pytest
 
+from raidtui.lab.recipe import packages
+
 ROOT = Path(__file__).parent.parent.parent
+
+
+OF_DEBIAN = {"openssh-client", "python3-pygments", "python3-typing-extensions", "python3-xlsxwriter"}
+"""Packages of Debian 13 that the lab's image has not, or has for others."""
+IMPORT_ALL = """
+import importlib, pkgutil, raidtui, raidtui.cli, raidtui.tui
+for package in (raidtui.cli, raidtui.tui):
+    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        importlib.import_module(found.name)
+"""
+"""Imports every module of the command line and of the screens: one that the wheel lacks is missed."""
 
 
 def run(*argv: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
@@ -43,6 +56,15 @@ def test_the_wheel_installs_into_a_fresh_environment_and_lists_simulated_disks(t
     assert disks.returncode == 0, disks.stderr
     assert "RTLAB-SYSTEM" in disks.stdout
     assert "vm-store" in run(raidtui, "scenarios").stdout, "scenarios are inside of the wheel"
+    designed = run(raidtui, "design", "12x20TB hdd at 350 EUR, 2x3.2TB nvme", XDG_STATE_HOME=str(tmp_path))
+    assert designed.returncode == 0, designed.stderr
+    assert "raidz2" in designed.stdout
+    completion = run(raidtui, "completion", "bash")
+    checked = subprocess.run(["bash", "-n"], input=completion.stdout, capture_output=True, text=True, check=False)
+    assert completion.returncode == checked.returncode == 0, completion.stderr + checked.stderr
+    assert "_raidtui()" in completion.stdout
+    everything = run(python, "-c", IMPORT_ALL, DISPLAY="")
+    assert everything.returncode == 0, everything.stderr
 
 
 @pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="dpkg-deb is not installed")
@@ -52,8 +74,13 @@ def test_the_debian_package_is_built_without_root_and_names_what_the_engine_need
     assert made.returncode == 0, made.stderr
     deb = made.stdout.strip()
     depends = run("dpkg-deb", "--field", deb, "Depends").stdout
+    recommends = run("dpkg-deb", "--field", deb, "Recommends").stdout
+    names = {word.split()[0] for words in (depends, recommends) for word in words.split(", ")}
+    # The lab's image is Debian 13: what is installed there by its name exists.
+    assert names <= {*packages(), *OF_DEBIAN, "postgresql"}
+    assert "python3-msgspec (>= 0.19)" in depends, "an older one is refused by apt, not by a traceback"
     assert {"python3-blockdev", "python3-msgspec", "mdadm", "lvm2"} <= {word.split()[0] for word in depends.split(", ")}
-    assert "fio" in run("dpkg-deb", "--field", deb, "Recommends").stdout
+    assert {"fio", "smartmontools"} <= set(recommends.replace("\n", "").split(", "))
     assert run("dpkg-deb", "--extract", deb, tmp_path / "tree").returncode == 0
     entry = tmp_path / "tree/usr/lib/raidtui/raidtui/__main__.py"
     disks = run(sys.executable, "-I", entry, "--on", "sim", "disks", XDG_STATE_HOME=str(tmp_path))
