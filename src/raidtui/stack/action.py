@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 import msgspec
 
 from raidtui.inventory import Signature
+from raidtui.model.mark import Mark
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, Refusal, fail
 from raidtui.stack.builder.seen import Expected
@@ -59,6 +60,9 @@ class Action(Generic[Args]):
     """Remove what `do` may have created: by UUID, nothing else; it may be called any number of times."""
     health: Callable[[Context, Args], tuple[str, ...]] = _nothing
     """Return the reasons why numbers measured on this object would be wrong now; called before and after every cell."""
+    watch: Callable[[Context, Args], Callable[[], tuple[Mark, ...]]] = lambda *_: tuple
+    """Look at what surrounds the object when a cell begins. The returned function looks again when the cell has ended, and
+    returns what must be known of its numbers; the kinds of marks are refusals of the layer."""
     settle: Callable[[Context, Args], tuple[Argv, ...]] = _nothing
     """Bring the object to rest before a cell begins; return what was done for it. Raises ProblemError."""
     members: Callable[[Context, Args], Mapping[str, str]] = lambda *_: {}
@@ -99,6 +103,9 @@ class BoundAction(NamedTuple):
 
     def health(self, context: Context) -> tuple[str, ...]:
         return self.action.health(context, self.args)
+
+    def watch(self, context: Context) -> Callable[[], tuple[Mark, ...]]:
+        return self.action.watch(context, self.args)
 
     def settle(self, context: Context) -> tuple[Argv, ...]:
         return self.action.settle(context, self.args)

@@ -66,6 +66,8 @@ class Scene(NamedTuple):
     """Set when the workload is to end at once: the run was cancelled, or a disk was lost."""
     health: Callable[[], tuple[Mark, ...]]
     """Return the marks for layers that are unhealthy now."""
+    watch: Callable[[], Callable[[], tuple[Mark, ...]]]
+    """Begin to watch what surrounds the layers; the returned function ends it, and returns the marks."""
     devices: Mapping[str, str]
     """Kernel names of the layers' devices and of the disks below, and what each is."""
     disks: Mapping[str, Disk]
@@ -106,7 +108,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     fold = SeriesFold(scene.devices)
     passes = Passes(args.passes or 1)
     stuck: Problem | None = None
-    said = list(scene.health())
+    said, watched = list(scene.health()), scene.watch()
     started, clocks = wall_clock(), _clocks()
     target_names: tuple[str, ...] = ()
     heat = scene.heat()
@@ -143,7 +145,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     except OSError as error:
         said.append(Mark(TARGET.code, f"the target could not be used: {error.strerror}"))
         ended = _clocks()
-    said += scene.health()
+    said += (*scene.health(), *watched())
     measured = passes.whole
     if measured:
         said += [mark_of(sentence, TOOL.code) for sentence in measured.problems]

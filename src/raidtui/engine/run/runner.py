@@ -17,13 +17,14 @@ from raidtui.engine.run.conditioning import precondition
 from raidtui.engine.run.ending import Ending
 from raidtui.engine.run.held import give, recheck
 from raidtui.engine.run.journal import Journal
+from raidtui.engine.run.layer_marks import unhealthy, watching
 from raidtui.engine.run.peers import Peers
 from raidtui.engine.run.second_look import look_again
 from raidtui.engine.run.tally import Tally
 from raidtui.engine.run.target import Family, family_of_step, open_target, reserve
 from raidtui.engine.run.watchdog import Watchdog
 from raidtui.engine.step_args import Cooldown, Precondition, Prefill, Recheck, decode_args
-from raidtui.engine.validity.incidents import LOST, UNHEALTHY
+from raidtui.engine.validity.incidents import LOST
 from raidtui.gate.admit import LOOK_S, admit
 from raidtui.gate.locks import Lock
 from raidtui.gate.permit import Permit
@@ -47,7 +48,7 @@ from raidtui.model.event import (
     WorkloadSampled,
 )  # fmt: skip
 from raidtui.model.frame import Frame
-from raidtui.model.mark import Mark, mark_of, of_weight
+from raidtui.model.mark import Mark, of_weight
 from raidtui.model.measure import Sample
 from raidtui.model.plan import GIVE, KEEP, KEPT, Step
 from raidtui.model.problem import Exit, Problem, ProblemError, bug, fail
@@ -376,11 +377,8 @@ class Runner:
             listen=self._listen,
             live=lambda number, sample: self._sampled(step, sample, number),
             stop=self.watchdog.stop_measuring,
-            health=lambda: tuple(
-                mark_of(sentence, UNHEALTHY.code)
-                for found in (*(action.health(self.context) for action in self._done_builds), self.peers.health())
-                for sentence in found
-            ),
+            health=lambda: unhealthy(self._done_builds, self.context, self.peers.health()),
+            watch=lambda: watching(self._done_builds, self.context),
             devices=self._family(step).devices,
             disks={permit.disk.name: permit.disk for permit in self._permits.values()},
             heat=self.thermometer.heat,

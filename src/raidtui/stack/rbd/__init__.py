@@ -7,7 +7,7 @@ from typing import Final
 from raidtui.model.tool import KernelModule, Tool
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
-from raidtui.stack.rbd import images, plan, pool
+from raidtui.stack.rbd import health, images, plan, pool
 from raidtui.stack.rbd.spec import RbdImages, RbdPool, RbdSpec
 
 _PACKAGE: Final = "apt install ceph-common"
@@ -37,7 +37,9 @@ LAYER: Final = Layer(
     threads="rbd|ceph|kworker.*(rbd|ceph)",
     also_called=dict.fromkeys(("ceph", "krbd", "rados"), "rbd"),
     actions={
-        "rbd.pool": Action(args=RbdPool, do=pool.create, undo=pool.remove, in_the_way=pool.in_the_way),
+        "rbd.pool": Action(
+            args=RbdPool, do=pool.create, undo=pool.remove, in_the_way=pool.in_the_way, watch=health.watch
+        ),
         "rbd.images": Action(args=RbdImages, do=images.create),
         "rbd.map": Action(
             args=RbdImages,

@@ -22,6 +22,7 @@ from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.rbd import plan
 from raidtui.stack.rbd.cluster import ask, left_behind, run
+from raidtui.stack.rbd.health import NOT_CLEAN, troubles
 from raidtui.stack.rbd.spec import RbdPool
 from raidtui.stack.read_back import Difference, mismatch
 
@@ -60,24 +61,11 @@ TOO_LARGE: Final = Refusal(
     "writes of all its users.",
     "Make the images smaller.",
 )
-FULL: Final = Refusal(
-    "rbd-full",
-    "The cluster is full",
-    "An OSD or a pool of the cluster is full or nearly so: writes are slow or stop.",
-    "Make space, or add OSDs: `ceph health detail`, `ceph osd df`.",
-)
 PG_LIMIT: Final = Refusal(
     "rbd-pg-limit",
     "The cluster takes no more placement groups",
     "The pool would give the OSDs more placement groups than mon_max_pg_per_osd allows.",
     'Ask for fewer: "pg_num": 8.',
-)
-NOT_CLEAN: Final = Refusal(
-    "rbd-not-clean",
-    "The placement groups do not become active and clean",
-    "A placement group of the cluster is not exactly active+clean: OSDs are missing, data is being moved, or the rule of "
-    "the new pool finds no OSDs.",
-    "Look at `ceph health detail` and `ceph pg dump_stuck`, and wait until all of them are active+clean.",
 )
 FOREIGN: Final = Refusal(
     "rbd-foreign",
@@ -130,7 +118,7 @@ def in_the_way(pool: RbdPool) -> Iterator[Problem]:
         dump, status = ask("ceph", pool.cluster, "osd", "dump"), ask("ceph", pool.cluster, "status")
         yield from _taken(pool, dump)
         yield from _not_deletable(pool, status)
-        yield from _full(status)
+        yield from (one.problem for one in troubles(status))
         if pool.coding is not None or pool.own_rule:
             yield from _domains(pool, ask("ceph", pool.cluster, "osd", "tree"), dump)
         yield from _too_large(pool, status)
@@ -158,12 +146,6 @@ def _not_deletable(pool: RbdPool, status: Any) -> Iterator[Problem]:
     if answer["mon_allow_pool_delete"] != "true":
         text = f"mon_allow_pool_delete is {answer['mon_allow_pool_delete']}: the pool could not be removed afterwards"
         yield NO_DELETE.problem(text, place=pool.name, remedy=NO_DELETE.way_out, exit=Exit.REFUSED)
-
-
-def _full(status: Any) -> Iterator[Problem]:
-    for name, one in status["health"]["checks"].items():
-        if name in ("OSD_FULL", "OSD_BACKFILLFULL", "OSD_NEARFULL", "POOL_FULL", "POOL_NEARFULL"):
-            yield FULL.problem(f"{name}: {one['summary']['message']}", remedy=FULL.way_out, exit=Exit.REFUSED)
 
 
 def _domains(pool: RbdPool, tree: Any, dump: Any) -> Iterator[Problem]:
