@@ -73,7 +73,7 @@ def test_what_ends_at_small_direct_writes_keeps_what_was_measured_before() -> No
 
 def test_pg_test_fsync_takes_a_directory_alone() -> None:
     engine = engines()["pg_test_fsync"]
-    assert engine.takes == "directory"
+    assert engine.takes == ("directory",)
     spec = decode(engine.spec, {})
     assert engine.command(spec, ("/proc/self/fd/100",))[1:] == (
         "--secs-per-test=5",

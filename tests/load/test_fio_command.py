@@ -14,6 +14,7 @@ from raidtui.load.fio import ENGINE
 from raidtui.load.fio.command import command, prefill_spec
 from raidtui.load.fio.spec import RANDOM, WRITES, FioSpec, region_of
 from raidtui.model.convert import decode
+from raidtui.model.image import image_address
 from raidtui.model.units import Duration, Extent
 
 SIZE = 8 << 30
@@ -161,3 +162,19 @@ def test_the_reason_for_buffered_io_is_not_given_to_fio() -> None:
 def test_fio_must_not_cut_the_blocks_of_a_mix(options: dict[str, Any], added: int) -> None:
     argv = command(decode(FioSpec, {"runtime": "1s", **options}), ["/dev/x"], size_bytes=1 << 30)
     assert argv.count("--norandommap=1") == added
+
+
+def test_an_image_is_opened_by_fios_own_engine() -> None:
+    spec = decode(FioSpec, {"rw": "randread", "bs": "4KiB", "ioengine": "io_uring", "iodepth": 4, "runtime": "5s"})
+    argv = command(spec, ("rbd:pool/one", "rbd:pool/two"), size_bytes=SIZE, kind="image")
+    assert [word for word in argv if "ioengine" in word] == ["--ioengine=rbd"]
+    assert not [word for word in argv if word.startswith(("--filename", "--directory"))]
+    assert argv[-4:] == ("--name=d1", "--clientname=admin", "--pool=pool", "--rbdname=two")
+    argv = command(spec, ("rbd:pool/one:id=bench:conf=/etc/ceph/b.conf",), size_bytes=SIZE, kind="image")
+    assert argv[:3] == ("/usr/bin/env", "CEPH_CONF=/etc/ceph/b.conf", "fio")
+    assert "--clientname=bench" in argv
+
+
+@given(st.from_regex(r"rbd:[a-z0-9-]{1,9}/[a-z0-9-]{1,9}(:id=[a-z.]{1,9})?(:conf=/[a-z/.]{1,9})?", fullmatch=True))
+def test_an_address_of_an_image_is_read_back_as_it_was_written(text: str) -> None:
+    assert str(image_address(text)) == text

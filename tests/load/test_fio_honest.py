@@ -132,6 +132,20 @@ def test_honest_workloads_pass(options: dict[str, Any]) -> None:
     assert ENGINE.check_target(spec, "$", TARGET_BYTES) == []
 
 
+@pytest.mark.parametrize(
+    ("option", "options"),
+    [
+        ("numjobs", {**READ, "numjobs": 2}),
+        ("direct", {**READ, "direct": False, "why_buffered": "the page cache is the subject", "ioengine": "psync"}),
+        ("hipri", {**READ, "ioengine": "io_uring", "hipri": True}),
+    ],
+)
+def test_an_image_takes_one_job_without_a_page_cache(option: str, options: dict[str, Any]) -> None:
+    (problem,) = ENGINE.check_target(decode(FioSpec, options), "$.w", TARGET_BYTES, kind="image")
+    assert (problem.code, problem.place) == ("fio-image", f"$.w.{option}")
+    assert ENGINE.check_target(decode(FioSpec, READ), "$.w", TARGET_BYTES, kind="image") == []
+
+
 def test_a_region_a_little_too_large_is_said_in_bytes() -> None:
     (problem,) = ENGINE.check_target(decode(FioSpec, {**READ, "size": "2GiB"}), "$.w", (2 << 30) - 4096)
     assert problem.message == "the region reaches up to 2147483648 bytes, and the target has 2147479552 bytes"
@@ -140,7 +154,7 @@ def test_a_region_a_little_too_large_is_said_in_bytes() -> None:
 
 
 def test_every_reason_is_complete_and_every_code_is_tested() -> None:
-    elsewhere = {"fio-region-larger-than-target", "fio-missing", "fio-not-started", "fio-target"}
+    elsewhere = {"fio-image", "fio-region-larger-than-target", "fio-missing", "fio-not-started", "fio-target"}
     assert {code for code in REFUSALS if code.startswith("fio-")} == {code for code, _, _ in REFUSED} | elsewhere
     assert all(one.title.strip() and one.why.strip() and one.way_out.strip() for one in REFUSALS.values())
 

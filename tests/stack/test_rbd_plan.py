@@ -49,6 +49,10 @@ def planned(options: dict[str, Any]) -> Plan:
         ({"pool": "rbd"}, {".pool": "rbd-existing-pool"}),
         ({"map_options": "ms_mode=crc,osd_request_timeout=0"}, {".map_options": "rbd-map-option"}),
         ({"map_options": "ms_mode=crc;reboot"}, {".map_options": "schema"}),
+        ({"cache": True}, {".cache": "rbd-client"}),
+        ({"through": "librbd", "keyring": "/etc/ceph/k", "map_options": "ms_mode=crc"},
+         {".keyring": "rbd-client", ".map_options": "rbd-client"}),
+        ({"through": "librbd", "cache": True, "features": ["exclusive-lock", "journaling"]}, {}),
         ({"user": "--help"}, {".user": "schema"}),
         ({"conf": "relative.conf"}, {".conf": "schema"}),
         ({"features": ["layering", "exclusive-lock"], "stripe_unit": "64KiB", "stripe_count": 4}, {}),
@@ -95,3 +99,37 @@ def test_every_step_can_be_decoded_from_the_journal() -> None:
     for step in planned(EC).steps:
         if step.action.startswith("rbd."):
             bind(step.action, step.args)
+
+
+def test_through_librbd_the_workload_opens_the_images_and_nothing_is_mapped() -> None:
+    plan = planned({**EC, "through": "librbd", "conf": "/etc/ceph/b.conf"})
+    assert [step.action for step in plan.steps if step.phase in ("build", "teardown")] == [
+        "rbd.pool", "rbd.images", "rbd.verify", "rbd.remove",
+    ]  # fmt: skip
+    made = next(step for step in plan.steps if step.action == "rbd.images")
+    assert made.commands[0][-2:] == ("rbd_cache", "false"), "direct I/O does not pass librbd's cache"
+    fill, cell = (next(step for step in plan.steps if step.action == action) for action in ("prefill", "measure"))
+    assert fill.args["kind"] == cell.args["kind"] == "image"
+    assert cell.args["counted"] == "no", "the kernel counts nothing"
+    assert cell.commands[0][:2] == ("/usr/bin/env", "CEPH_CONF=/etc/ceph/b.conf")
+    assert not any("/dev/" in word for word in cell.commands[0])
+
+
+def test_no_layer_stands_on_an_image_that_the_workload_opens_itself() -> None:
+    for through, found in (("krbd", set()), ("librbd", {"no-device-below"})):
+        given = json.loads(document({}))
+        given["layouts"] = {"xfs": {"filesystem": {"type": "xfs", "on": {"rbd": {"size": "1GiB", "through": through}}}}}
+        try:
+            read_document(json.dumps(given))
+            codes = set()
+        except ProblemError as error:
+            codes = {problem.code for problem in error.problems}
+        assert codes == found
+
+
+def test_a_tool_that_needs_a_device_is_refused_on_an_image() -> None:
+    given = json.loads(document({**EC, "through": "librbd"}))
+    given["workloads"] = {"dd": {"dd": {"do": "read", "bs": "1MiB", "size": "16MiB"}}}
+    with pytest.raises(ProblemError) as refused:
+        make_plan(read_document(json.dumps(given)).scenario, {}, Options(), token="abcdefgh", boot_id="b")
+    assert {problem.code for problem in refused.value.problems} == {"workload-target"}

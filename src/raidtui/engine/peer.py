@@ -275,7 +275,7 @@ class _Part:
         if step.erases:  # what is loaded may be a disk itself
             self._note(StepStarted(step.id, step.title, step.action, step.block, step.cell))
         target = self._loading.enter_context(open_target(_target(step), self._context))
-        server = Server(self._folder, [device.fd for device in target.devices])
+        server = Server(self._folder, target.fds)
         self._loading.callback(server.end)
         self._cores = core_watch(server.pid)
         self._loaded = [device.name for device in target.devices]

@@ -116,7 +116,7 @@ class DdEngine(Engine):
     kind = "dd"
     title = "dd"
     spec: type[msgspec.Struct] = DdSpec
-    takes: Literal["both"] = "both"
+    takes: tuple[TargetKind, ...] = ("block", "directory")
     presets = (
         Preset("dd-write-1m", "dd, 1M blocks, direct", "dd", {"bs": "1MiB", "size": "10GiB", "flag": "direct"}),
         Preset("dd-write-8k-dsync", "dd, 8k blocks, each durable", "dd", {"bs": "8KiB", "size": "256MiB", "flag": "dsync"}),
@@ -200,14 +200,14 @@ class DdEngine(Engine):
         size_bytes = target.size_bytes
         if problems := self.check(spec, self.kind) + self.check_target(spec, self.kind, size_bytes):
             raise ProblemError(*problems)
-        argv = self.command(spec, target.fd_paths, size_bytes=size_bytes, kind=target.kind)
+        argv = self.command(spec, target.paths, size_bytes=size_bytes, kind=target.kind)
         return _drive(argv, spec.do, spec.bs.bytes, self.region_bytes(spec, size_bytes), target, folder, live, stop)
 
     def prefill(
         self, spec: DdSpec, target: Target, *, folder: Path, live: Callable[[Sample], None], stop: threading.Event
     ) -> Measured:
         size_bytes = target.size_bytes
-        argv = self.prefill_command(spec, target.fd_paths, size_bytes=size_bytes, kind=target.kind)
+        argv = self.prefill_command(spec, target.paths, size_bytes=size_bytes, kind=target.kind)
         return _drive(argv, "write", _FILL_BYTES, self.region_bytes(spec, size_bytes), target, folder, live, stop)
 
 
@@ -272,7 +272,7 @@ def _drive(
             live(samples[-1])
 
     limit_s = _PATIENCE_S + whole_bytes / _SLOWEST_BYTES_S
-    fds = [device.fd for device in target.devices]
+    fds = target.fds
     ended = follow(argv, fds, folder, limit_s=limit_s, stop=stop, on_line=on_line)
     last = _last_progress(ended.err)
     return Measured(

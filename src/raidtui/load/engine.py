@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -18,6 +18,9 @@ from raidtui.model.tool import Tool
 FIRST_TARGET_FD: Final = 100
 """Number of the first descriptor of a target in the runner: fixed, so that a plan shows the argv that will run."""
 
+NO_FD: Final = -1
+"""In place of the descriptor of what this process does not open: an image, or a device of another host."""
+
 Found = tuple[Refusal, str, str]
 """A problem of an option: its refusal, the name of the option, the message."""
 
@@ -28,10 +31,15 @@ def problems_at(found: Iterable[Found], place: str) -> list[Problem]:
 
 
 class TargetDevice(NamedTuple):
-    """An open block device or folder of a target. The runner owns `fd`; devices are open for read and write."""
+    """One part of a target: an open block device, an open folder, or an image, which the tool opens itself.
+
+    The runner owns `fd`; devices are open for read and write.
+    """
 
     fd: int
+    """`NO_FD` for an image."""
     name: str
+    """Kernel name of a device, path of a folder, address of an image (`model.image`)."""
     size_bytes: int
 
 
@@ -44,7 +52,10 @@ class Hosted(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The target of a workload: one block device, several devices at once, or a folder for files."""
+    """The target of a workload: a folder for files, or one or several block devices or images at once.
+
+    What it is made of is known by `kind` alone; a tool takes it by `paths`, and inherits `fds`.
+    """
 
     devices: tuple[TargetDevice, ...]
     kind: TargetKind = "block"
@@ -57,8 +68,15 @@ class Target(NamedTuple):
         return min(device.size_bytes for device in self.devices)
 
     @property
-    def fd_paths(self) -> tuple[str, ...]:
-        """Paths of the open descriptors, for tools that take paths."""
+    def fds(self) -> tuple[int, ...]:
+        """Descriptors that the tool inherits: none of images, nor of what other hosts load."""
+        return tuple(device.fd for device in self.devices if device.fd != NO_FD)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Paths for the tool's command: of the open descriptors, or the addresses of images."""
+        if self.kind == "image":
+            return tuple(device.name for device in self.devices)
         return tuple(f"/proc/self/fd/{device.fd}" for device in self.devices)
 
 
@@ -130,8 +148,8 @@ class Engine(Protocol):
 
     from_hosts: bool = False
     """True if other hosts than the storage server can generate the load (`Target.on`)."""
-    takes: Literal["block", "directory", "both"]
-    """Kinds of targets that it can load."""
+    takes: tuple[TargetKind, ...]
+    """Kinds of targets that it can load, the usual one first."""
     tools: tuple[Tool, ...] = ()
     """Programs that it needs beyond those of every system."""
     presets: tuple[Preset, ...] = ()
@@ -212,10 +230,10 @@ class Engine(Protocol):
 
 
 def rehearsal(engine: Engine, spec: Any, size_bytes: int, kind: TargetKind) -> Any:
-    """Return the `quick` options if the workload fits its block device; otherwise the options, to be refused later.
+    """Return the `quick` options if the workload fits its device or image; otherwise the options, to be refused later.
 
     Files are made smaller until they fit: a rehearsal may use smaller disks than the run.
     """
-    if kind == "block" and engine.check_target(spec, "", size_bytes, kind=kind):
+    if kind != "directory" and engine.check_target(spec, "", size_bytes, kind=kind):
         return spec
     return engine.quick(spec, size_bytes, kind=kind)

@@ -118,7 +118,7 @@ class IozoneEngine(Engine):
         Tool(name="iozone", needed_for="workloads of kind iozone", remedy="apt install iozone3 (non-free)", version=("-v",),
              without="fio does the same pattern instead"),
     )  # fmt: skip
-    takes: Literal["directory"] = "directory"
+    takes: tuple[TargetKind, ...] = ("directory",)
     presets = (
         Preset("iozone-random-read-64k", "iozone random read, 64k records", "iozone",
                {"test": "random-read", "record": "64KiB", "size": "8GiB"}),
@@ -201,9 +201,9 @@ class IozoneEngine(Engine):
         size = file_bytes(spec, size_bytes)
         if find_tool("iozone") is None:
             return self._fio.run(_as_fio(spec, size), target, folder=folder, live=live, stop=stop)
-        argv = self.command(spec, target.fd_paths, size_bytes=size_bytes)
+        argv = self.command(spec, target.paths, size_bytes=size_bytes)
         limit_s = _PATIENCE_S + 2 * len(_TESTS[spec.test]) * size / _SLOWEST_BYTES_S
-        fds = [device.fd for device in target.devices]
+        fds = target.fds
         ended = follow(argv, fds, folder, limit_s=limit_s, stop=stop, on_line=lambda line: None)
         table = read_table(ended.out)
         found = ended.problems("iozone")

@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
@@ -128,7 +128,7 @@ class PgTestFsyncEngine(Engine):
         Tool(name="pg_test_fsync", needed_for="workloads of kind pg_test_fsync", remedy="apt install postgresql",
              without="such workloads are refused", find=find_pg_test_fsync),
     )  # fmt: skip
-    takes: Literal["directory"] = "directory"
+    takes: tuple[TargetKind, ...] = ("directory",)
     presets = (Preset("pg-test-fsync", "pg_test_fsync, 5 s per test", "pg_test_fsync", {"secs_per_test": 5}),)
 
     def describe(self, spec: PgTestFsyncSpec) -> str:
@@ -185,8 +185,8 @@ class PgTestFsyncEngine(Engine):
             raise ProblemError(*problems)
         if find_pg_test_fsync() is None:
             raise fail(PG_MISSING, "pg_test_fsync is not installed", remedy=PG_MISSING.way_out, exit=Exit.INVALID)
-        fds = [device.fd for device in target.devices]
-        argv = self.command(spec, target.fd_paths)
+        fds = target.fds
+        argv = self.command(spec, target.paths)
         samples: list[Sample] = []
 
         def on_line(line: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from raidtui.model.plan import Amplification, Argv, Options
+from raidtui.model.plan import Amplification, Argv, Options, TargetKind
 from raidtui.model.problem import Problem
 
 FieldType = Literal[
@@ -56,7 +56,7 @@ class Kind(msgspec.Struct, frozen=True, omit_defaults=True):
     fields: tuple[Field, ...]
     offers: Literal["", "block", "directory"] = ""
     """Target that a layer offers to a layer above; empty for layers that can only be measured, and for workloads."""
-    takes: Literal["", "block", "directory", "both"] = ""
+    takes: tuple[TargetKind, ...] = ()
     """Targets that a workload can load; empty for layers."""
 
 

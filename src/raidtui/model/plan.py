@@ -17,8 +17,8 @@ from raidtui.model.sweep import Swept
 
 Phase = Literal["prepare", "build", "keep", "measure", "teardown", "finish"]
 Argv = tuple[str, ...]
-TargetKind = Literal["block", "directory"]
-"""Measured object: a block device, or files in a directory."""
+TargetKind = Literal["block", "directory", "image"]
+"""Measured object: a block device, files in a directory, or an image of a cluster that the workload's tool opens itself."""
 _NAMESPACE: Final = uuid.UUID("3b6a1d4e-8f0c-5d27-9a51-6c2e7f90b8d4")
 
 

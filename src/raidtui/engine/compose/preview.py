@@ -169,7 +169,7 @@ def _kept_in_memory(name: str, node: Node, planned: Planned, asked: _Asked) -> I
     for target in planned.targets:
         for workload, load in asked.loads_on(name).items():
             engine = engines()[load.kind]
-            if engine.takes not in ("both", target.kind) or engine.check(load.spec, load.place):
+            if target.kind not in engine.takes or engine.check(load.spec, load.place):
                 continue
             policy = asked.ground.policy
             most = memory_for(node, policy, as_run(load, node, policy, target, quick=asked.quick), target)
@@ -252,13 +252,13 @@ def workload_view(
         return WorkloadView(name, problems=entry.problems, settings=settings)
     engine, spec, problems = engines()[load.kind], load.spec, entry.problems
     # Before a layout exists, a workload is shown on any target that it can load.
-    unknown: tuple[TargetKind, int] = ("directory" if engine.takes == "directory" else "block", _ANY_SIZE_BYTES)
+    unknown: tuple[TargetKind, int] = (engine.takes[0], _ANY_SIZE_BYTES)
     kind, size_bytes = min(targets, key=lambda target: target[1], default=unknown)
     if not problems and quick:
         spec = rehearsal(engine, spec, size_bytes, kind)
     if not problems:
         # The same on several targets is one thing to solve: the smallest one says it.
-        ordered = sorted((target for target in targets if engine.takes in ("both", target[0])), key=lambda t: t[1])
+        ordered = sorted((target for target in targets if target[0] in engine.takes), key=lambda t: t[1])
         found = [p for kind, size in ordered for p in engine.check_target(spec, load.place, size, kind=kind)]
         problems = tuple({(p.code, p.place): p for p in reversed(found)}.values())
     command: tuple[str, ...] = ()

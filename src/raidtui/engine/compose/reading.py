@@ -27,7 +27,8 @@ from raidtui.stack.tuning.plan import problems_of
 NO_DEVICE_BELOW: Final = Refusal(
     "no-device-below",
     "No block device below the layer",
-    "A filesystem or a ZFS dataset is a directory with files; no other layer can stand on it.",
+    "A filesystem or a ZFS dataset is a directory with files, and an image that a workload opens by librbd is no device; "
+    "no other layer can stand on it.",
     "Put a layer there that makes a block device, such as md, lvm or a zpool with a volume.",
 )
 NEVER_MET: Final = Refusal(
@@ -226,20 +227,22 @@ def silent(loads: Mapping[str, Load]) -> list[str]:
 
 def kind_problems(engine: Engine, kind: TargetKind, place: str, layouts: str) -> list[Problem]:
     """Return the reason why a workload cannot load this kind of target."""
-    if engine.takes in ("both", kind):
+    if kind in engine.takes:
         return []
-    needs = {"block": "a block device", "directory": "files in a directory"}
-    text = f"{engine.kind} needs {needs[engine.takes]}, and what is measured of {layouts} is {needs[kind]}"
+    needs = {"block": "a block device", "directory": "files in a directory", "image": "an image that the tool opens itself"}
+    wanted = " or ".join(needs[one] for one in engine.takes)
+    text = f"{engine.kind} needs {wanted}, and what is measured of {layouts} is {needs[kind]}"
     apart = "say in the policy which layouts meet `only` which workloads"
     remedy = f"Put a filesystem on top of those layouts, or {apart}."
-    if engine.takes == "block":
+    if "directory" not in engine.takes:
         remedy = f"{apart[0].upper()}{apart[1:]}."
     return [Problem(WORKLOAD_TARGET.code, text, place, remedy, exit=2)]
 
 
 def layer_problems(node: Node, roles: Mapping[str, Role]) -> list[Problem]:
     """Return the reasons why Linux would not build this layer on what is below it."""
-    text = "what a {} makes here is files: a {} needs a block device"
+    text = "what is measured of a {} is {} here: a {} needs a block device"
+    made = {"directory": "files", "image": "an image that the workload opens itself", "": "all that it offers"}
     layer, below = all_layers()[node.kind], list(itertools.chain.from_iterable(node.inputs.values()))
     return [
         *layer.check(node.spec, counts_of(node, roles), node.place),
@@ -249,7 +252,8 @@ def layer_problems(node: Node, roles: Mapping[str, Role]) -> list[Problem]:
             if isinstance(source, Node) and all_layers()[source.kind].keeps_nothing and not layer.exports
         ),
         *(
-            NO_DEVICE_BELOW.problem(text.format(source.kind, node.kind), place=source.place, remedy=NO_DEVICE_BELOW.way_out)
+            NO_DEVICE_BELOW.problem(text.format(source.kind, made[_offers(source)], node.kind), place=source.place,
+                                    remedy=NO_DEVICE_BELOW.way_out)
             for source in below
             if isinstance(source, Node) and source.sound and _offers(source) != "block"
         ),
@@ -266,7 +270,8 @@ def _sharing_problems(layout: Node) -> Iterator[Problem]:
 def _offers(node: Node) -> str:
     """A layer that can be either is below another one only as a block device."""
     layer = all_layers()[node.kind]
-    return "directory" if layer.target_kind(node.spec) == "directory" else layer.offers
+    kind = layer.target_kind(node.spec)
+    return layer.offers if kind == "block" else kind
 
 
 def keeps_nothing(layout: Node) -> bool:

@@ -252,8 +252,8 @@ def counted_how(how: Counted, pattern: Pattern) -> Counted:
 
 
 def _target_names(target: Target, scene: Scene) -> tuple[str, ...]:
-    """Kernel names of the devices that are measured; of a directory, those that its filesystem is on."""
-    if target.on:
+    """Kernel names of the devices that are measured; of a directory, those that its filesystem is on. None of images."""
+    if target.on or target.kind == "image":
         return ()
     if target.kind == "block":
         return tuple(device.name for device in target.devices)

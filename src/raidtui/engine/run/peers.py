@@ -31,7 +31,7 @@ from raidtui.engine.run.host_cores import HostWork, counted
 from raidtui.engine.run.host_part import part_of
 from raidtui.engine.step_args import WorkloadRun, decode_args
 from raidtui.inventory.interfaces import link_of
-from raidtui.load.engine import Target, TargetDevice
+from raidtui.load.engine import NO_FD, Target, TargetDevice
 from raidtui.load.fio.clients import SOCKET, socket_of
 from raidtui.model.convert import encode
 from raidtui.model.hosts import ALIVE_EVERY_S, LEASE_S, LOAD_EVERY_S, PEER_PROTOCOL, Answer, HostLoad, Order, PeerHello
@@ -375,7 +375,7 @@ class Peers:
         try:
             for one in args.on:
                 outcome = self._peers[one.host].ask(Order("listen", step=step.id))
-                devices += [TargetDevice(-1, f"{one.host}:{ref}", args.size_bytes) for ref in one.refs]
+                devices += [TargetDevice(NO_FD, f"{one.host}:{ref}", args.size_bytes) for ref in one.refs]
                 here = self._folder / "work" / socket_of(one.host)
                 if here.is_symlink() or not here.exists():  # nothing forwards it: the host is this machine
                     here.unlink(missing_ok=True)

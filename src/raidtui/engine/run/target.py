@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from raidtui.engine.step_args import CellRun, Precondition, WorkloadRun, common_args
 from raidtui.gate.permit import Permit
-from raidtui.load.engine import FIRST_TARGET_FD, Target, TargetDevice
+from raidtui.load.engine import FIRST_TARGET_FD, NO_FD, Target, TargetDevice
 from raidtui.model.plan import Step
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.stack import mounts
@@ -40,13 +40,13 @@ _reserved: Final[set[int]] = set()
 
 @contextmanager
 def open_target(args: WorkloadRun | Precondition, context: Context) -> Iterator[Target]:
-    """Open the target of a step under the planned descriptor numbers."""
-    if args.kind == "directory":
-        with _open_folder(args, context) as target:
-            yield target
-    else:
-        with _open_devices(args, context) as target:
-            yield target
+    """Open the target of a step under the planned descriptor numbers; an image is opened by the tool alone."""
+    if args.kind == "image":
+        yield Target(tuple(TargetDevice(NO_FD, context.path(ref), args.size_bytes) for ref in args.refs), "image")
+        return
+    opened = _open_folder if args.kind == "directory" else _open_devices
+    with opened(args, context) as target:
+        yield target
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from raidtui.load.fio.spec import GRAIN_BYTES, FioSpec, files_of, region_of
+from raidtui.model.image import image_address
 from raidtui.model.plan import TargetKind
 from raidtui.model.units import Duration, Extent, Size
 
@@ -27,7 +28,9 @@ FIXED: Final = (
     "--exitall_on_error=1",
 )
 _ALWAYS: Final = frozenset({"rw", "ioengine", "iodepth", "numjobs", "runtime", "time_based", "direct", "randrepeat"})
-_CREATE: Final[dict[TargetKind, str]] = {"block": "--allow_file_create=0", "directory": "--allow_file_create=1"}
+_CREATE: Final[dict[TargetKind, str]] = {
+    "block": "--allow_file_create=0", "directory": "--allow_file_create=1", "image": "--allow_file_create=0",
+}  # fmt: skip
 """fio must not create a file in place of a removed device; only the folder of a cell may hold files."""
 _EXTENTS: Final = ("size", "offset", "offset_increment")
 _FILES: Final = ("nrfiles", "filesize")
@@ -39,29 +42,42 @@ _PREFILL_BOUND: Final = "7d"
 def command(
     spec: FioSpec, paths: Sequence[str], *, fio: str = "fio", size_bytes: int | None = None, kind: TargetKind = "block"
 ) -> tuple[str, ...]:
-    """Return the argv for targets at `paths`, one section each.
+    """Return the argv for targets at `paths`, one section each. Images are opened by fio's own engine rbd.
 
     With `size_bytes`, regions are in bytes, the same on every device; without, shares stay shares, as a plan shows them
     before the target exists.
     """
-    argv = [fio, *FIXED, _CREATE[kind]]
+    argv = [*_environment(paths, kind), fio, *FIXED, _CREATE[kind]]
     if not spec.writes:
         argv.append("--readonly")
-    argv += _options(spec)
+    argv += ("--ioengine=rbd" if kind == "image" and one.startswith("--ioengine=") else one for one in _options(spec))
     if spec.latency_target is not None:
         # Without latency_run, fio ends as soon as it has found a depth, before the runtime is over.
         argv.append("--latency_run=1")
     if spec.bssplit is not None and spec.random and not spec.norandommap:
         # fio with a random map cuts blocks that overlap used ones, which changes the shares.
         argv.append("--norandommap=1")
-    argv += _region(spec, size_bytes) if kind == "block" else _files(spec, size_bytes)
+    argv += _files(spec, size_bytes) if kind == "directory" else _region(spec, size_bytes)
     for number, path in enumerate(paths):
-        if kind == "block":
-            argv += [f"--name=d{number}", f"--filename={_file_name(path)}"]
-        else:
-            # fio uses lstat: without the slash, a link to a folder does not count as a folder.
-            argv += [f"--name=d{number}", f"--directory={_file_name(path)}/"]
+        argv += [f"--name=d{number}", *_opened(path, kind)]
     return tuple(argv)
+
+
+def _opened(path: str, kind: TargetKind) -> list[str]:
+    """Return the options by which fio opens one part of a target."""
+    if kind == "block":
+        return [f"--filename={_file_name(path)}"]
+    if kind == "directory":
+        # fio uses lstat: without the slash, a link to a folder does not count as a folder.
+        return [f"--directory={_file_name(path)}/"]
+    image = image_address(path)
+    return [f"--clientname={image.user or 'admin'}", f"--pool={image.pool}", f"--rbdname={image.name}"]
+
+
+def _environment(paths: Sequence[str], kind: TargetKind) -> list[str]:
+    """Return the command that tells librados its configuration, for which fio has no option; empty for the default one."""
+    conf = image_address(paths[0]).conf if kind == "image" and paths else None
+    return ["/usr/bin/env", f"CEPH_CONF={conf}"] if conf is not None else []
 
 
 def prefill_spec(spec: FioSpec, size_bytes: int, *, kind: TargetKind = "block") -> FioSpec:

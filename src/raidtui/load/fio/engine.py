@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
@@ -52,7 +52,7 @@ class FioEngine(Engine):
     presets = describe.PRESETS
     spec: type[msgspec.Struct] = FioSpec
     tools = (Tool(name="fio", needed_for="measuring", remedy="apt install fio", at_least=(3, 33), packages=("fio",)),)
-    takes: Literal["both"] = "both"
+    takes: tuple[TargetKind, ...] = ("block", "directory", "image")
     from_hosts = True
 
     def __init__(self, *, block_only: bool = True) -> None:
@@ -179,10 +179,9 @@ class FioEngine(Engine):
                 live(sample)
 
         allow_open_files(spec, len(target.devices))
-        fds = [device.fd for device in target.devices if not target.on]
         sockets = {socket_of(one.host): one.host for one in target.on}
         read = partial(read_clients, hosts=sockets) if target.on else read_report
-        process = Process(argv, fds, folder, bounds, read)
+        process = Process(argv, target.fds, folder, bounds, read)
         try:
             ended = process.follow(on_report, stop)
         finally:
@@ -204,13 +203,15 @@ class FioEngine(Engine):
     def _argv_for(self, spec: FioSpec, target: Target, folder: Path) -> tuple[str, ...]:
         """Return the command that runs the workload here, or on the hosts that load the target."""
         if not target.on:
-            return self.command(spec, target.fd_paths, size_bytes=target.size_bytes, kind=target.kind)
+            return self.command(spec, target.paths, size_bytes=target.size_bytes, kind=target.kind)
         hosted = self.hosted(spec, target.on, size_bytes=target.size_bytes, kind=target.kind)
         write_files(folder, hosted.files)
         return hosted.command
 
     def _check_device(self, device: TargetDevice, kind: TargetKind) -> None:
         """Raises ProblemError unless the descriptor is a block device of at least the planned size, or a folder."""
+        if kind == "image":
+            return
         mode = os.fstat(device.fd).st_mode
         if kind == "directory":
             if stat.S_ISDIR(mode):

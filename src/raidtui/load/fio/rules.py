@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Final
 
@@ -142,6 +143,13 @@ FIO_OFFSET_INCREMENT: Final = Refusal(
     "offset_increment moves the regions of the second and later jobs, and there is only one job.",
     "Use numjobs above 1, or remove the option.",
 )
+FIO_IMAGE: Final = Refusal(
+    "fio-image",
+    "A workload that does not fit an image",
+    "fio opens an image by its own engine (rbd), once for each job: jobs of one image are clients that take its exclusive "
+    "lock from each other, and measure that. Options of io_uring do not exist there.",
+    "Use one job with a larger iodepth, or more images.",
+)
 FIO_FILES: Final = Refusal(
     "fio-files",
     "File options on a device, or region options in a directory",
@@ -164,7 +172,9 @@ def check(spec: FioSpec, place: str) -> list[Problem]:
 
 def check_target(spec: FioSpec, place: str, size_bytes: int, kind: TargetKind = "block") -> list[Problem]:
     """Return the problems on a target whose smallest device, or whose directory, has `size_bytes`."""
-    found = _on_target(spec, size_bytes) if kind == "block" else _in_directory(spec, size_bytes)
+    found = _in_directory(spec, size_bytes) if kind == "directory" else _on_target(spec, size_bytes)
+    if kind == "image":
+        found = itertools.chain(_on_image(spec), found)
     return problems_at(found, place)
 
 
@@ -194,6 +204,16 @@ def _on_target(spec: FioSpec, size_bytes: int) -> Iterator[Found]:
         one, room = size_texts(block, region.size)
         message = f"blocks of {one} do not fit into a region of {room}"
         yield FIO_BLOCK_LARGER_THAN_REGION, _block_option(spec), message
+
+
+def _on_image(spec: FioSpec) -> Iterator[Found]:
+    if spec.numjobs > 1:
+        yield FIO_IMAGE, "numjobs", f"{spec.numjobs} jobs on one image take its lock from each other"
+    if not spec.direct:
+        yield FIO_IMAGE, "direct", "an image has no page cache"
+    for name in ("hipri", "fixedbufs", "registerfiles"):
+        if getattr(spec, name):
+            yield FIO_IMAGE, name, f"fio's engine rbd has no {name}"
 
 
 def _in_directory(spec: FioSpec, size_bytes: int) -> Iterator[Found]:

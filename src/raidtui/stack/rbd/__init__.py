@@ -26,6 +26,8 @@ LAYER: Final = Layer(
     shape=plan.shape,
     devices=plan.devices,
     amplifies=plan.amplifies,
+    measured_as=plan.measured_as,
+    cautions=plan.cautions,
     tools=(
         Tool(name="ceph", needed_for="images of Ceph clusters", remedy=_PACKAGE, without="no rbd layers"),
         Tool(name="rbd", needed_for="images of Ceph clusters", remedy=_PACKAGE, without="no rbd layers"),
@@ -40,11 +42,10 @@ LAYER: Final = Layer(
         "rbd.pool": Action(
             args=RbdPool, do=pool.create, undo=pool.remove, in_the_way=pool.in_the_way, watch=health.watch
         ),
-        "rbd.images": Action(args=RbdImages, do=images.create),
+        "rbd.images": Action(args=RbdImages, do=images.create, in_the_way=images.in_the_way),
         "rbd.map": Action(
             args=RbdImages,
             do=images.connect,
-            in_the_way=images.in_the_way,
             undo=images.disconnect,
             health=images.health,
             members=images.members,

@@ -1,4 +1,4 @@
-"""Images in the run's pool, mapped as block devices by the kernel's client (krbd), and the way back.
+"""Images in the run's pool; for the kernel's client (krbd), mapped as block devices, and the way back.
 
 Source: Documentation/ABI/testing/sysfs-bus-rbd, drivers/block/rbd.c, rbd(8).
 """
@@ -22,7 +22,8 @@ from raidtui.stack.calls import TOOL_FAILED
 from raidtui.stack.context import Context
 from raidtui.stack.exports import NODE_TIMEOUT_S, await_unused, load_modules, problems_of, size_bytes
 from raidtui.stack.rbd import plan
-from raidtui.stack.rbd.cluster import DEADLINE_S, ask, left_behind, run
+from raidtui.stack.rbd.cluster import DEADLINE_S, argv_of, ask, left_behind, run
+from raidtui.stack.rbd.pool import await_rest
 from raidtui.stack.rbd.spec import Image, RbdImages
 from raidtui.stack.read_back import Difference, mismatch
 from raidtui.stack.teardown import until_gone
@@ -43,9 +44,10 @@ CANNOT_MAP: Final = Refusal(
 )
 NO_CLIENT: Final = Refusal(
     "rbd-no-client",
-    "This kernel has no client of Ceph",
-    "Images become block devices by the kernel's client, the module rbd, and it cannot be loaded.",
-    "Install the distribution's full kernel (linux-image-amd64), and restart if another one runs (`modprobe rbd`).",
+    "There is no client for the images",
+    "krbd needs the kernel's module rbd, which cannot be loaded; librbd needs a fio with the engine rbd.",
+    "Install the distribution's full kernel (linux-image-amd64), and restart if another one runs (`modprobe rbd`); `fio "
+    "--enghelp` lists the engines of fio.",
 )
 NOT_MAPPED: Final = Refusal(
     "rbd-not-mapped",
@@ -69,11 +71,15 @@ def nodes(images: RbdImages) -> list[str | None]:
 
 
 def in_the_way(images: RbdImages) -> Iterator[Problem]:
-    """Yield a problem (`rbd-no-client`) if the kernel's client is not there and cannot be loaded."""
-    modprobe = proc.find_tool("modprobe")
-    dry = [modprobe, "--dry-run", "--quiet", *plan.MODULE.split()] if modprobe else []
-    if not DEVICES.is_dir() and (not dry or proc.run(dry, timeout_s=DEADLINE_S, check=False).code):
-        text = "the module rbd is neither loaded nor can it be"
+    """Yield a problem (`rbd-no-client`) if the client is not there: the kernel's module, or fio's engine."""
+    tool, words = ("modprobe", ("--dry-run", "--quiet", *plan.MODULE.split()))
+    if images.through == "librbd":
+        tool, words = "fio", ("--enghelp=rbd",)
+    elif DEVICES.is_dir():
+        return
+    path = proc.find_tool(tool)
+    if path is None or proc.run([path, *words], timeout_s=DEADLINE_S, check=False).code:
+        text = "the module rbd is neither loaded nor can it be" if tool == "modprobe" else "this fio has no engine rbd"
         yield NO_CLIENT.problem(text, place=images.name, remedy=NO_CLIENT.way_out, exit=Exit.REFUSED)
 
 
@@ -82,12 +88,15 @@ def create(context: Context, images: RbdImages) -> Outcome:
     context.stop_if_cancelled()
     there = ask("rbd", images.cluster, "ls", images.pool)
     commands: list[Argv] = []
-    for image in images.images:
-        if image.name not in there:
+    for argv in plan.images_argvs(images):
+        if not any(argv == plan.image_argv(images, image) and image.name in there for image in images.images):
             context.stop_if_cancelled()
-            run(argv := plan.image_argv(images, image))
+            run(argv)
             commands.append(argv)
-    return Outcome("created" if commands else "already there", _infos(images), tuple(commands))
+    if images.through == "librbd":
+        context.built |= {image.ref: plan.path_of(images, image) for image in images.images}
+    await_rest(context, images.cluster, [name for name in (images.pool, images.data_pool) if name is not None])
+    return Outcome("created", _infos(images), tuple(commands))
 
 
 def _infos(images: RbdImages) -> dict[str, Any]:
@@ -148,7 +157,12 @@ def verify(context: Context, images: RbdImages) -> Outcome:
             wrong.append(Difference(f"{name} features", ", ".join(images.features or ()), "no " + ", ".join(lacking)))
     if wrong:
         raise mismatch("the image", images.name, wrong, "This version of Ceph made something else.")
-    return Outcome("done", {"images": found, **_mapped(images)})
+    if images.through == "krbd":
+        return Outcome("done", {"images": found, **_mapped(images)})
+    cache = run(argv_of("rbd", images.cluster, "config", "pool", "get", images.pool, "rbd_cache")).text.strip()
+    if cache != str(images.cache).lower():
+        raise mismatch("the pool", images.pool, [Difference("rbd_cache", images.cache, cache)], "Somebody has changed it.")
+    return Outcome("done", {"images": found, "rbd_cache": cache})
 
 
 def _mapped(images: RbdImages) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from raidtui.base.text import plural
 from raidtui.model.convert import Operand
-from raidtui.model.plan import Argv, Names
+from raidtui.model.image import ImageAddress
+from raidtui.model.plan import Argv, Names, TargetKind
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
 from raidtui.model.units import size_text
@@ -59,6 +60,13 @@ COPIES: Final = Refusal(
     "min_size is at most size.",
     'Write "replicated": {"size": 3, "min_size": 2}.',
 )
+CLIENT: Final = Refusal(
+    "rbd-client",
+    "An option of another client",
+    "The kernel's client has no cache of its own and takes map_options. fio opens an image by librbd, which finds the key "
+    "by the configuration file alone.",
+    'Leave the option out, or change "through". For a key in another place: `keyring = PATH` in the configuration file.',
+)
 EXISTING: Final = Refusal(
     "rbd-existing-pool",
     "Images in an existing pool are not supported",
@@ -72,7 +80,14 @@ def inputs(spec: RbdSpec) -> Mapping[str, Operand]:
 
 
 def check(spec: RbdSpec, counts: Counts, place: str) -> list[Problem]:
-    return [*_sizes(spec, place), *_pool(spec, place), *_features(spec, place)]
+    return [*_sizes(spec, place), *_pool(spec, place), *_features(spec, place), *_client(spec, place)]
+
+
+def _client(spec: RbdSpec, place: str) -> Iterator[Problem]:
+    others = ("cache",) if spec.through == "krbd" else ("keyring", "map_options")
+    for name in (one for one in others if getattr(spec, one)):
+        text = f"{name} is not possible through {spec.through}"
+        yield CLIENT.problem(text, place=f"{place}.{name}", remedy=CLIENT.way_out)
 
 
 def _sizes(spec: RbdSpec, place: str) -> Iterator[Problem]:
@@ -104,7 +119,7 @@ def _features(spec: RbdSpec, place: str) -> Iterator[Problem]:
     for feature, needed in NEEDS.items():
         if feature in asked and needed not in asked:
             yield FEATURES.problem(f"{feature} needs {needed}", place=f"{place}.features", remedy=FEATURES.way_out)
-    if "journaling" in asked:
+    if "journaling" in asked and spec.through == "krbd":
         text = "the kernel's client maps no image with journaling"
         yield FEATURES.problem(text, place=f"{place}.features", remedy="Leave journaling out.")
     for option in (spec.map_options or "").split(","):
@@ -119,6 +134,7 @@ def describe(spec: RbdSpec, counts: Counts) -> str:
     found += f", class {spec.device_class}" if spec.device_class is not None else ""
     found += f", {spec.pg_num} PGs" if spec.pg_num is not None else ""
     found += f", objects of {spec.object_size.text}" if spec.object_size is not None else ""
+    found += ", with rbd_cache" if spec.cache else ""
     if spec.stripe_unit is not None:
         found += f", striped by {spec.stripe_unit.text} over {spec.stripe_count}"
     return found
@@ -164,30 +180,41 @@ def shape(spec: RbdSpec, parts: Parts) -> Shape:
     return Shape(spec.size.bytes * spec.images, may_fail, 1.0, data_share=1.0)
 
 
+def measured_as(spec: RbdSpec) -> TargetKind:
+    return "block" if spec.through == "krbd" else "image"
+
+
+def cautions(spec: RbdSpec, below: Collection[str]) -> tuple[str, ...]:
+    if not spec.cache:
+        return ()
+    return ("rbd_cache answers from this server's memory, also for direct I/O: a write is done before the cluster has it",)
+
+
 def plan(spec: RbdSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     made, mapped = names.new("rbd-pool"), names.new("rbd-map")
     pool = pool_of(spec, made.name, made.uuid)
     images = images_of(spec, pool, mapped.uuid)
-    delete, unmap = remove_argvs(pool), tuple(unmap_argv(images, image) for image in images.images)
-    title = f"Make pool {pool.name} ({_kept(spec)})"
-    build = (
-        Draft("rbd.pool", title, pool, create_argvs(pool), delete, made, seconds=10.0),
-        Draft("rbd.images", f"Make {plural(len(images.images), 'image')} of {spec.size.text}", images,
-              tuple(image_argv(images, image) for image in images.images), seconds=2.0),
-        Draft("rbd.map", "Map them as block devices", images,
-              (("modprobe", *MODULE.split()), *(map_argv(images, image) for image in images.images)), unmap, mapped,
+    delete = remove_argvs(pool)
+    build = [
+        Draft("rbd.pool", f"Make pool {pool.name} ({_kept(spec)})", pool, create_argvs(pool), delete, made, seconds=10.0),
+        Draft("rbd.images", f"Make {plural(len(images.images), 'image')} of {spec.size.text}", images, images_argvs(images),
               seconds=2.0),
-        Draft("rbd.verify", "Read pool and images back", images, seconds=2.0),
-    )  # fmt: skip
-    teardown = (
-        Draft("rbd.unmap", "Unmap the images", images, unmap, seconds=2.0),
-        Draft("rbd.remove", f"Remove pool {pool.name} with its images", pool, delete, seconds=5.0),
-    )
+    ]  # fmt: skip
+    teardown = [Draft("rbd.remove", f"Remove pool {pool.name} with its images", pool, delete, seconds=5.0)]
+    if spec.through == "krbd":
+        unmap = tuple(unmap_argv(images, image) for image in images.images)
+        commands = (("modprobe", *MODULE.split()), *(map_argv(images, image) for image in images.images))
+        build.append(Draft("rbd.map", "Map them as block devices", images, commands, unmap, mapped, seconds=2.0))
+        teardown.insert(0, Draft("rbd.unmap", "Unmap the images", images, unmap, seconds=2.0))
+    build.append(Draft("rbd.verify", "Read the images back", images, seconds=2.0))
     offers = tuple(
         Part(one.ref, path_of(images, one), spec.size.bytes, SECTOR, (), discard=True, divided=spec.images > 1)
         for one in images.images
     )
-    return Planned(build, teardown, (all_at_once(offers),), offers)
+    target = all_at_once(offers)
+    if spec.through == "librbd":  # no counters of the kernel
+        target = target._replace(kind="image", counted="no")
+    return Planned(tuple(build), tuple(teardown), (target,), offers)
 
 
 MODULE: Final = "rbd single_major=Y"
@@ -216,7 +243,7 @@ def images_of(spec: RbdSpec, pool: RbdPool, uuid: str) -> RbdImages:
         pool.data if pool.data != pool.name else None,
         spec.object_size.bytes if spec.object_size is not None else None,
         spec.stripe_unit.bytes if spec.stripe_unit is not None else None,
-        spec.stripe_count, spec.features, spec.map_options,
+        spec.stripe_count, spec.features, spec.map_options, spec.through, spec.cache,
     )  # fmt: skip
 
 
@@ -265,6 +292,13 @@ def remove_argvs(pool: RbdPool) -> tuple[Argv, ...]:
     return tuple(argv_of("ceph", pool.cluster, "osd", *one) for one in words)
 
 
+def images_argvs(images: RbdImages) -> tuple[Argv, ...]:
+    """Return the commands that make the images; for librbd, the cache is switched on or off for their pool."""
+    words = ("config", "pool", "set", images.pool, "rbd_cache", str(images.cache).lower())
+    cache = (argv_of("rbd", images.cluster, *words),) if images.through == "librbd" else ()
+    return (*cache, *(image_argv(images, image) for image in images.images))
+
+
 def image_argv(images: RbdImages, image: Image) -> Argv:
     asked = {
         "--size": f"{images.size_bytes // MIB}M", "--data-pool": images.data_pool,
@@ -287,5 +321,7 @@ def unmap_argv(images: RbdImages, image: Image) -> Argv:
 
 
 def path_of(images: RbdImages, image: Image) -> str:
-    """Return the path under which udev shows the mapped image."""
+    """Return the path under which udev shows the mapped image; for librbd, the image's address."""
+    if images.through == "librbd":
+        return str(ImageAddress(images.pool, image.name, images.cluster.user, images.cluster.conf))
     return f"/dev/rbd/{images.spec_of(image)}"

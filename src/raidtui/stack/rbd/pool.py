@@ -7,7 +7,7 @@ removes nothing without it, on no other cluster, and no pool that was there befo
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from raidtui.stack.context import Context
 from raidtui.stack.rbd import plan
 from raidtui.stack.rbd.cluster import ask, left_behind, run
 from raidtui.stack.rbd.health import NOT_CLEAN, troubles
-from raidtui.stack.rbd.spec import RbdPool
+from raidtui.stack.rbd.spec import Cluster, RbdPool
 from raidtui.stack.read_back import Difference, mismatch
 
 CLEAN_PATIENCE_S: Final = 300.0
@@ -196,7 +196,7 @@ def create(context: Context, pool: RbdPool) -> Outcome:
     for argv in plan.create_argvs(pool):
         context.stop_if_cancelled()
         commands.append(_ran(argv))
-    _await_clean(context, pool)
+    await_rest(context, pool.cluster, pool.pools)
     _remember(context.folder, pool, Record(dump["fsid"], dump["pool_max"], made=True))
     return Outcome("created", checked(pool), tuple(commands))
 
@@ -213,27 +213,38 @@ def _ran(argv: Argv) -> Argv:
     return argv
 
 
-def _await_clean(context: Context, pool: RbdPool) -> None:
-    """Wait until every placement group is active+clean. Raises ProblemError (`rbd-not-clean`)."""
+def await_rest(context: Context, cluster: Cluster, pools: Collection[str]) -> None:
+    """Wait until every placement group is active+clean, and until nothing of these pools changes the OSD map any more.
+
+    Raises ProblemError (`rbd-not-clean`).
+    """
     until = time.monotonic() + CLEAN_PATIENCE_S
-    while unclean := _unclean(pool):
+    while waits := _unclean(cluster, pools):
         context.stop_if_cancelled()
-        context.report(unclean, None)
+        context.report(waits, None)
         if time.monotonic() > until:
-            raise fail(NOT_CLEAN, f"after {CLEAN_PATIENCE_S:.0f} s: {unclean}", place=pool.name, remedy=NOT_CLEAN.way_out,
+            raise fail(NOT_CLEAN, f"after {CLEAN_PATIENCE_S:.0f} s: {waits}", place=min(pools), remedy=NOT_CLEAN.way_out,
                        exit=Exit.BUILD_FAILED)  # fmt: skip
         time.sleep(1.0)
 
 
-def _unclean(pool: RbdPool) -> str:
-    """Return which placement groups are not active+clean, as a sentence; empty if there are none."""
-    status, dump = ask("ceph", pool.cluster, "status"), ask("ceph", pool.cluster, "osd", "dump")
+def _unclean(cluster: Cluster, pools: Collection[str]) -> str:
+    """Return the reason to wait, as a sentence; empty if there is none."""
+    status, dump = ask("ceph", cluster, "status"), ask("ceph", cluster, "osd", "dump")
     states = {one["state_name"]: one["count"] for one in status["pgmap"]["pgs_by_state"]}
     clean, all_of_them = states.pop("active+clean", 0), sum(one["pg_num"] for one in dump["pools"])
-    if clean == all_of_them and not states:
-        return ""
-    others = ", ".join(f"{count} {name}" for name, count in states.items())
-    return f"{clean} of {plural(all_of_them, 'placement group')} are active+clean" + (f", {others}" if others else "")
+    if clean != all_of_them or states:
+        others = ", ".join(f"{count} {name}" for name, count in states.items())
+        text = f"{clean} of {plural(all_of_them, 'placement group')} are active+clean"
+        return text + (f", {others}" if others else "")
+    # Both ends have an epoch of the OSD map. The first image of a pool makes a snapshot to try it, and removes it.
+    trimmed = {one["pool"] for one in dump["removed_snaps_queue"]}
+    for one in (one for one in dump["pools"] if one["pool_name"] in pools):
+        if "creating" in one["flags_names"].split(","):
+            return f"pool {one['pool_name']} is being created"
+        if one["pool"] in trimmed:
+            return f"pool {one['pool_name']} removes a snapshot"
+    return ""
 
 
 def read(pool: RbdPool) -> dict[str, Any]:

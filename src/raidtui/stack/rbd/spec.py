@@ -10,6 +10,7 @@ from msgspec import Meta
 from raidtui.model.units import Size
 
 Feature = Literal["layering", "exclusive-lock", "object-map", "fast-diff", "deep-flatten", "journaling"]
+Through = Literal["krbd", "librbd"]
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.~-]{0,63}$")]
 """A name in CRUSH or of a user: nothing that a command could take for an option."""
 AbsolutePath = Annotated[str, Meta(pattern=r"^/[A-Za-z0-9_./@+-]{1,255}$")]
@@ -46,7 +47,7 @@ class ErasureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
 
 class RbdSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Images (RBD) in a pool of their own on an existing Ceph cluster, mapped as block devices of this server."""
+    """Images (RBD) in a pool of their own on an existing Ceph cluster, as block devices of this server or by librbd."""
 
     size: Annotated[Size, Meta(examples=["10GiB", "100GiB"])]
     """Size of each image, a whole number of MiB."""
@@ -56,8 +57,12 @@ class RbdSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Copies of each object. Beside `erasure`: of the pool that keeps the images' names alone."""
     erasure: ErasureSpec | None = None
     """Erasure coding of the data. Default: copies."""
-    through: Literal["krbd"] = "krbd"
-    """The client that serves the image. krbd: the kernel's (rbd.ko)."""
+    through: Through = "krbd"
+    """The client. krbd: the kernel's (rbd.ko), a block device, on which other layers can stand; librbd: the workload's tool
+    opens the image itself (fio's engine rbd).
+    """
+    cache: bool = False
+    """librbd's cache in memory (rbd_cache), which direct I/O does not pass. Without it the pool says rbd_cache=false."""
     conf: AbsolutePath | None = None
     """Configuration file of the cluster. Default: /etc/ceph/ceph.conf."""
     user: Name | None = None
@@ -178,6 +183,8 @@ class RbdImages(msgspec.Struct, frozen=True, omit_defaults=True):
     stripe_count: int | None = None
     features: tuple[str, ...] | None = None
     map_options: str | None = None
+    through: Through = "krbd"
+    cache: bool = False
 
     def spec_of(self, image: Image) -> str:
         """Return the image's name with its pool, as commands take it."""

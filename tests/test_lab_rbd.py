@@ -1,0 +1,122 @@
+"""Images of a real Ceph cluster: measured by the kernel's client and by librbd, and gone afterwards, killed or not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab_harness import start_lab
+from lab_kills import killed_at
+from lab_runs import raidtui
+from raidtui.lab.control import Lab
+from raidtui.lab.flavours import CEPH
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(3600)]
+
+CANARY = "canary/kept"
+SMALL = {"size": "16MiB", "pg_num": 4}
+COPIES: dict[str, Any] = {"rbd": {**SMALL, "replicated": {"size": 2}, "features": ["layering", "exclusive-lock"]}}
+PIECES: dict[str, Any] = {"rbd": {**SMALL, "images": 2, "erasure": {"k": 2, "m": 1}, "failure_domain": "osd"}}
+LEFT = (
+    "ceph osd pool ls; ceph osd crush rule ls; ceph osd erasure-code-profile ls; ls /sys/bus/rbd/devices 2>/dev/null;"
+    " ceph osd dump | grep ^flags"
+)
+"""Pools, rules, profiles, mappings and flags of the cluster."""
+
+
+def through_librbd(layout: dict[str, Any]) -> dict[str, Any]:
+    return {"rbd": {**layout["rbd"], "through": "librbd"}}
+
+
+def scenario(layouts: dict[str, Any]) -> dict[str, Any]:
+    depth = {"bs": "4KiB", "iodepth": 4, "runtime": "6s"}
+    workloads = {"write": {"fio": {"rw": "randwrite", **depth}}, "read": {"fio": {"rw": "randread", **depth}}}
+    return {"schema": "raidtui.scenario/1", "name": "rbd", "roles": {}, "layouts": layouts, "workloads": workloads,
+            "policy": {"rounds": 1, "cooldown": "1s"}}  # fmt: skip
+
+
+def words(layouts: dict[str, Any], folder: Path) -> list[str]:
+    (folder / "rbd.json").write_text(json.dumps(scenario(layouts)))
+    return [str(folder / "rbd.json"), "-o", str(folder / "rbd.result.json")]
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    lab = start_lab("rbd", "1x64M", flavour=CEPH)
+    try:
+        lab.run("ceph osd pool create canary 4 4 replicated --size 2 && ceph osd pool application enable canary rbd", 300)
+        lab.run(f"head -c 4M /dev/urandom > /tmp/kept && rbd import --no-progress /tmp/kept {CANARY}", 300)
+        yield lab
+    finally:
+        lab.down()
+
+
+def canary(lab: Lab) -> str:
+    return lab.run(f"rbd export --no-progress {CANARY} - | sha256sum; rbd info {CANARY} --format json", 300).text
+
+
+@pytest.mark.parametrize(
+    "layouts",
+    [{"copies": COPIES, "pieces": PIECES}, {"copies": through_librbd(COPIES), "pieces": through_librbd(PIECES)}],
+    ids=["krbd", "librbd"],
+)
+def test_it_is_measured_and_gone(lab: Lab, layouts: dict[str, Any], tmp_path: Path) -> None:
+    before, kept = lab.run(LEFT, 300).text, canary(lab)
+    done = raidtui(lab, "replay", *words(layouts, tmp_path), timeout_s=3000)
+    result = json.loads((tmp_path / "rbd.result.json").read_text())
+    # Two emulated cores may change the map; nothing else is forgiven.
+    marks = [mark for cell in result["cells"] for mark in cell.get("marks", ())]
+    wrong = {mark["code"] for mark in marks if mark.get("weight", "invalid") == "invalid"}
+    assert wrong <= {"rbd-map-changed", "rbd-slow-ops"}, done.stdout + done.stderr
+    assert all(cell["summary"] for cell in result["cells"])
+    assert {one["layout"] for one in result["layouts"] if one["taken_down"]} == set(layouts)
+    assert lab.run(LEFT, 300).text == before
+    assert canary(lab) == kept
+
+
+@pytest.mark.parametrize(
+    ("layout", "points"),
+    [
+        (COPIES, ("rbd.pool:/usr/bin/ceph", "rbd.images:create", "rbd.map:map", "measure:after", "rbd.unmap:after")),
+        (through_librbd(PIECES), ("rbd.images:before", "measure:after", "rbd.remove:after")),
+    ],
+    ids=["krbd", "librbd"],
+)
+def test_a_killed_run_leaves_nothing(lab: Lab, layout: dict[str, Any], points: tuple[str, ...]) -> None:
+    before, kept = lab.run(LEFT, 300).text, canary(lab)
+    killed_at(lab, scenario({"images": layout}), {}, ",".join(points), 3000)
+    assert lab.run(LEFT, 300).text == before
+    assert canary(lab) == kept
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"erasure": {"k": 4, "m": 2}, "failure_domain": "osd"}, "rbd-too-few-domains"),
+        ({"size": "100GiB"}, "rbd-too-large"),
+        ({"user": "nobody"}, "rbd-not-admitted"),
+        ({"user": "images", "keyring": "/etc/ceph/ceph.client.images.keyring"}, "rbd-no-permission"),
+        ({"conf": "/etc/ceph/none.conf"}, "rbd-no-conf"),
+    ],
+)
+def test_what_the_cluster_would_refuse_is_refused_by_the_plan(
+    lab: Lab, more: dict[str, Any], code: str, tmp_path: Path
+) -> None:
+    before = lab.run(LEFT, 300).text
+    done = raidtui(lab, "plan", words({"images": {"rbd": {**SMALL, **more}}}, tmp_path)[0], timeout_s=600)
+    assert done.returncode == 3
+    assert code in done.stderr
+    assert lab.run(LEFT, 300).text == before
+
+
+def test_a_cluster_that_lets_nobody_delete_pools_gets_none(lab: Lab, tmp_path: Path) -> None:
+    lab.run("ceph tell mon.* injectargs --mon_allow_pool_delete=false", 300)
+    try:
+        done = raidtui(lab, "plan", words({"images": COPIES}, tmp_path)[0], timeout_s=600)
+    finally:
+        lab.run("ceph tell mon.* injectargs --mon_allow_pool_delete=true", 300)
+    assert (done.returncode, "rbd-pool-delete" in done.stderr) == (3, True), done.stderr
