@@ -29,7 +29,7 @@ LEFT = (
 
 
 def through_librbd(layout: dict[str, Any]) -> dict[str, Any]:
-    return {"rbd": {**layout["rbd"], "through": "librbd"}}
+    return {"rbd": {**layout["rbd"], "through": "librbd", "scrub": "hold"}}
 
 
 def scenario(layouts: dict[str, Any]) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def test_it_is_measured_and_gone(lab: Lab, layouts: dict[str, Any], tmp_path: Pa
     ("layout", "points"),
     [
         (COPIES, ("rbd.pool:/usr/bin/ceph", "rbd.images:create", "rbd.map:map", "measure:after", "rbd.unmap:after")),
-        (through_librbd(PIECES), ("rbd.images:before", "measure:after", "rbd.remove:after")),
+        (through_librbd(PIECES), ("rbd.hold:after", "rbd.images:before", "measure:after", "rbd.remove:after")),
     ],
     ids=["krbd", "librbd"],
 )

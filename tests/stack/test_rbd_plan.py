@@ -133,3 +133,11 @@ def test_a_tool_that_needs_a_device_is_refused_on_an_image() -> None:
     with pytest.raises(ProblemError) as refused:
         make_plan(read_document(json.dumps(given)).scenario, {}, Options(), token="abcdefgh", boot_id="b")
     assert {problem.code for problem in refused.value.problems} == {"workload-target"}
+
+
+def test_scrubs_are_held_around_all_of_it() -> None:
+    plan = planned({**EC, "scrub": "hold"})
+    steps = [step for step in plan.steps if step.phase in ("build", "teardown")]
+    assert (steps[0].action, steps[-1].action) == ("rbd.hold", "rbd.release")
+    assert steps[0].undo == steps[-1].commands
+    assert bind(steps[0].action, steps[0].args).claims() == ("scrubs of the Ceph cluster of /etc/ceph/ceph.conf",)

@@ -7,8 +7,8 @@ from typing import Final
 from raidtui.model.tool import KernelModule, Tool
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
-from raidtui.stack.rbd import health, images, plan, pool
-from raidtui.stack.rbd.spec import RbdImages, RbdPool, RbdSpec
+from raidtui.stack.rbd import health, images, plan, pool, scrub
+from raidtui.stack.rbd.spec import RbdImages, RbdPool, RbdScrubs, RbdSpec
 
 _PACKAGE: Final = "apt install ceph-common"
 
@@ -33,12 +33,15 @@ LAYER: Final = Layer(
         Tool(name="rbd", needed_for="images of Ceph clusters", remedy=_PACKAGE, without="no rbd layers"),
     ),
     modules=(
-        KernelModule(name="rbd", module="rbd", needed_for="images of Ceph clusters as block devices",
+        KernelModule(name="krbd", module="rbd", needed_for="images of Ceph clusters as block devices",
+                     only_for="images through krbd",
                      remedy="Install the distribution's full kernel (linux-image-amd64)."),
     ),
     threads="rbd|ceph|kworker.*(rbd|ceph)",
     also_called=dict.fromkeys(("ceph", "krbd", "rados"), "rbd"),
     actions={
+        "rbd.hold": Action(args=RbdScrubs, do=scrub.hold, undo=scrub.release, claims=scrub.claims),
+        "rbd.release": Action(args=RbdScrubs, do=scrub.release),
         "rbd.pool": Action(
             args=RbdPool, do=pool.create, undo=pool.remove, in_the_way=pool.in_the_way, watch=health.watch
         ),

@@ -45,6 +45,13 @@ NO_CONF: Final = Refusal(
     'Copy /etc/ceph/ceph.conf from the cluster, or name the file: "conf": "/etc/ceph/ceph.conf".',
 )
 
+OTHER_CLUSTER: Final = Refusal(
+    "rbd-other-cluster",
+    "The configuration names another cluster",
+    "The cluster that is reached now is not the one on which the run made its pool or held scrubs.",
+    "Restore the configuration file that the run was planned with, then: raidtui recover.",
+)
+
 _SILENT: Final = ("RADOS timed out", "Connection timed out", "(110)")
 _NO_CONF: Final = ("conf_read_file", "unable to open config file", "unable to get monitor info")
 _REFUSED: Final = ("error connecting to the cluster", "couldn't connect to the cluster")

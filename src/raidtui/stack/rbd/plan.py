@@ -14,8 +14,20 @@ from raidtui.model.scenario import Policy
 from raidtui.model.units import size_text
 from raidtui.stack.amplification import Share, Spread, Writes
 from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, Shape, all_at_once
+from raidtui.stack.rbd import scrub
 from raidtui.stack.rbd.cluster import argv_of
-from raidtui.stack.rbd.spec import MIB, SECTOR, Cluster, Coding, ErasureSpec, Image, RbdImages, RbdPool, RbdSpec
+from raidtui.stack.rbd.spec import (
+    MIB,
+    SECTOR,
+    Cluster,
+    Coding,
+    ErasureSpec,
+    Image,
+    RbdImages,
+    RbdPool,
+    RbdScrubs,
+    RbdSpec,
+)
 
 KIB: Final = 1 << 10
 LEAST_OBJECT: Final = 4 * KIB
@@ -195,7 +207,9 @@ def plan(spec: RbdSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     pool = pool_of(spec, made.name, made.uuid)
     images = images_of(spec, pool, mapped.uuid)
     delete = remove_argvs(pool)
+    hold, release = _scrubs(spec, names)
     build = [
+        *hold,
         Draft("rbd.pool", f"Make pool {pool.name} ({_kept(spec)})", pool, create_argvs(pool), delete, made, seconds=10.0),
         Draft("rbd.images", f"Make {plural(len(images.images), 'image')} of {spec.size.text}", images, images_argvs(images),
               seconds=2.0),
@@ -211,10 +225,24 @@ def plan(spec: RbdSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
         Part(one.ref, path_of(images, one), spec.size.bytes, SECTOR, (), discard=True, divided=spec.images > 1)
         for one in images.images
     )
+    teardown += release
     target = all_at_once(offers)
     if spec.through == "librbd":  # no counters of the kernel
         target = target._replace(kind="image", counted="no")
     return Planned(tuple(build), tuple(teardown), (target,), offers)
+
+
+def _scrubs(spec: RbdSpec, names: Names) -> tuple[list[Draft], list[Draft]]:
+    """Return the steps that hold scrubs, and those that let them begin again."""
+    if spec.scrub is None:
+        return [], []
+    made = names.new("rbd-scrubs")
+    scrubs = RbdScrubs(made.name, made.uuid, Cluster(spec.conf, spec.user, spec.keyring))
+    begin, end = tuple(scrub.argvs(scrubs, "set")), tuple(scrub.argvs(scrubs, "unset"))
+    return (
+        [Draft("rbd.hold", "Hold scrubs of the cluster", scrubs, begin, end, made, seconds=2.0)],
+        [Draft("rbd.release", "Let scrubs begin again", scrubs, end, seconds=2.0)],
+    )
 
 
 MODULE: Final = "rbd single_major=Y"

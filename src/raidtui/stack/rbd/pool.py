@@ -21,7 +21,7 @@ from raidtui.model.units import size_text
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.rbd import plan
-from raidtui.stack.rbd.cluster import ask, left_behind, run
+from raidtui.stack.rbd.cluster import OTHER_CLUSTER, ask, left_behind, run
 from raidtui.stack.rbd.health import NOT_CLEAN, troubles
 from raidtui.stack.rbd.spec import Cluster, RbdPool
 from raidtui.stack.read_back import Difference, mismatch
@@ -78,12 +78,6 @@ IN_USE: Final = Refusal(
     "Another client uses an image of the run",
     "Somebody else has mapped or opened an image of this run. Deleting it would give that client I/O errors.",
     "`rbd status POOL/IMAGE` shows the client; end its use, then: raidtui recover.",
-)
-OTHER_CLUSTER: Final = Refusal(
-    "rbd-other-cluster",
-    "The configuration names another cluster",
-    "The cluster that is reached now is not the one on which the run made its pool.",
-    "Restore the configuration file that the run was planned with, then: raidtui recover.",
 )
 
 

@@ -89,6 +89,10 @@ class RbdSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Number of objects over which data is striped. Default: 1."""
     features: tuple[Feature, ...] | None = None
     """Features of the images. Default: the cluster's rbd_default_features."""
+    scrub: Literal["hold"] | None = None
+    """hold: no scrub of any pool of the cluster begins while the layout is there; the flags are put back as they were.
+    Default: the cluster's own times.
+    """
     map_options: MapOptions | None = None
     """Further options of `rbd map`, with commas between them: `ms_mode=crc,queue_depth=256` (rbd(8))."""
     pool: Name | None = None
@@ -108,6 +112,14 @@ class Cluster(msgspec.Struct, frozen=True, omit_defaults=True):
         user = f"client.{self.user}" if self.user is not None else None
         pairs = (("--conf", self.conf), ("--name", user), ("--keyring", self.keyring))
         return tuple(word for name, value in pairs if value is not None for word in (name, value))
+
+
+class RbdScrubs(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Arguments of the steps that hold scrubs, and let them begin again."""
+
+    name: str
+    uuid: str
+    cluster: Cluster
 
 
 class Coding(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -37,7 +37,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType({
     "rbd": {
         "cluster": ("conf", "user", "keyring"),
         "placement": ("failure_domain", "device_class", "root", "pg_num"),
-        _MORE: ("object_size", "stripe_unit", "stripe_count", "features", "cache", "map_options", "pool"),
+        _MORE: ("object_size", "stripe_unit", "stripe_count", "features", "cache", "scrub", "map_options", "pool"),
     },
     "fio": {
         "region and files": ("size", "offset", "offset_increment", "nrfiles", "filesize", "overwrite"),

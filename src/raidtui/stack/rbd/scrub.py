@@ -1,0 +1,86 @@
+"""Scrubs of the cluster, held while a layout is measured: the flags noscrub and nodeep-scrub, put back as they were.
+
+A file in the run's folder says, before they are set, which of them were not set: the undo unsets these alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from raidtui.base.files import sync_folder, write_atomic
+from raidtui.model.plan import Argv
+from raidtui.model.problem import ProblemError, fail
+from raidtui.stack.action import Outcome
+from raidtui.stack.context import Context
+from raidtui.stack.rbd.cluster import OTHER_CLUSTER, argv_of, ask, left_behind, run
+from raidtui.stack.rbd.spec import RbdScrubs
+
+FLAGS: Final = ("noscrub", "nodeep-scrub")
+
+
+class _Record(msgspec.Struct):
+    """The cluster, and the flags that are set by the run."""
+
+    fsid: str
+    flags: tuple[str, ...]
+
+
+def claims(scrubs: RbdScrubs) -> tuple[str, ...]:
+    return (f"scrubs of the Ceph cluster of {scrubs.cluster.conf or '/etc/ceph/ceph.conf'}",)
+
+
+def argvs(scrubs: RbdScrubs, verb: str) -> Iterator[Argv]:
+    """Yield the commands that set or unset the flags."""
+    yield from (argv_of("ceph", scrubs.cluster, "osd", verb, flag) for flag in FLAGS)
+
+
+def hold(context: Context, scrubs: RbdScrubs) -> Outcome:
+    """Set the flags; those that are set already stay so for good."""
+    context.stop_if_cancelled()
+    dump = ask("ceph", scrubs.cluster, "osd", "dump")
+    if _recall(context.folder, scrubs) is None:
+        record = _Record(dump["fsid"], tuple(flag for flag in FLAGS if flag not in _set(dump)))
+        write_atomic(_file(context.folder, scrubs), msgspec.json.encode(record))
+    commands = tuple(argv for argv in argvs(scrubs, "set") if argv[-1] not in _set(dump))
+    for argv in commands:
+        run(argv)
+    return Outcome("created" if commands else "already there", {"flags": list(FLAGS)}, commands)
+
+
+def release(context: Context, scrubs: RbdScrubs) -> Outcome:
+    """Unset what `hold` has set: any number of times. Raises ProblemError (exit 6)."""
+    record = _recall(context.folder, scrubs)
+    if record is None:
+        return Outcome("nothing to do")
+    try:
+        dump = ask("ceph", scrubs.cluster, "osd", "dump")
+        if dump["fsid"] != record.fsid:
+            text = f"scrubs are held on cluster {record.fsid}, and the configuration leads to {dump['fsid']}"
+            raise fail(OTHER_CLUSTER, text, place=scrubs.name, remedy=OTHER_CLUSTER.way_out)
+        commands = tuple(argv for argv in argvs(scrubs, "unset") if argv[-1] in record.flags)
+        for argv in commands:
+            run(argv)
+    except ProblemError as error:
+        raise left_behind(error) from error
+    _file(context.folder, scrubs).unlink(missing_ok=True)
+    sync_folder(context.folder)
+    return Outcome("undone" if commands else "nothing to do", {}, commands)
+
+
+def _set(dump: Any) -> list[str]:
+    return str(dump["flags"]).split(",")
+
+
+def _file(folder: Path, scrubs: RbdScrubs) -> Path:
+    return folder / f"rbd-scrubs-{scrubs.name}.json"
+
+
+def _recall(folder: Path, scrubs: RbdScrubs) -> _Record | None:
+    try:
+        return msgspec.json.decode(_file(folder, scrubs).read_bytes(), type=_Record)
+    except FileNotFoundError:
+        return None
