@@ -217,7 +217,7 @@ def test_what_killed_runs_left_is_recovered_on_all_servers(run, tmp_path):
 def test_other_commands_are_refused_with_the_way_out(command, run):
     arguments = {"show": ["x"], "open": ["x"], "preview": ["x"], "lint": ["x"], "compare": ["x"], "schema": ["result"],
                  "import": ["x"], "lab": ["status"], "design": ["4x1TB ssd"],
-                 "completion": ["bash"], "build": ["x"]}.get(command, [])  # fmt: skip
+                 "completion": ["bash"], "build": ["x"], "free": ["x"]}.get(command, [])  # fmt: skip
     code, out, err = run("--on", "sim:a,sim:b", *filter(None, [command]), *arguments)
     assert code == 2
     assert "[one-server]" in err

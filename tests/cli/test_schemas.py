@@ -25,6 +25,8 @@ from raidtui.cli.schemas import FILES, PRINTED, printed_schema
 from raidtui.engine.simulated.disks import RECORDED_DISKS
 from raidtui.lab.disks import DiskSpec, LabDisk
 from raidtui.lab.state import LabFiles, LabState
+from raidtui.model.convert import plain
+from raidtui.model.free import FREE_SCHEMA, Freed
 from raidtui.model.recording import read_recording
 
 KEYS = Path(__file__).with_name("golden") / "schema-keys.txt"
@@ -68,6 +70,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     made.run("disks", *on, "disks")
     made.run("hosts", *on, "disks", "--host", "clients=root@c1,root@c2")
     made.run("smart", *on, "disks", "--smart", NVME.partition(",")[0])
+    _freed(made)
     made.run("doctor", *on, "doctor")
     made.run("design", "design", "4x1TB hdd at 9 EUR, 2x1TB nvme at 9 EUR")
     made.run("guide", "guide", "--for", "files", "--survive", "2", "--disks", "6x1TB hdd")
@@ -102,6 +105,16 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     made.run("schema", "schema")
     made.run("lab", "lab", "status")
     return made.documents
+
+
+def _freed(made: Printer) -> None:
+    """Show a disk that can be freed; a simulated one is never erased."""
+    disks = json.loads(RECORDED_DISKS.read_text())
+    left = next(disk for disk in disks["disks"] if disk["id"] == NVME.partition(",")[0])
+    left["reasons"] = [{"code": "md-superblock", "message": "md superblock", "remedy": "mdadm --zero-superblock"}]
+    (made.folder / "left.json").write_text(json.dumps(disks))
+    made.run("free", "--on", "sim:left.json", "free", left["id"])
+    made.documents["freed"] = [plain(Freed(FREE_SCHEMA, left["id"], "discard", 1.0, "/var/lib/raidtui/freed/1"))]
 
 
 def _many_servers(made: Printer) -> None:

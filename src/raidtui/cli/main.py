@@ -18,6 +18,7 @@ COMMANDS = {
     "doctor": "check what this server can build and measure, and how to install what is missing",
     "prepare": "install what this server lacks for building and measuring, after showing the command",
     "disks": "list the disks, and the reasons why a disk is not free",
+    "free": "erase what is on a disk that nobody uses, after showing it",
     "design": "compare layouts for disks that you only describe: room, failures, ceilings, cost; no server is needed",
     "guide": "answer three questions (purpose, failures to survive, disks) and get a scenario with reasons",
     "scenarios": "list the shipped scenarios",

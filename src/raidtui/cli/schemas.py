@@ -21,6 +21,7 @@ from raidtui.model.convert import plain, schema_of
 from raidtui.model.describe import Kind, Kinds, Preview
 from raidtui.model.event import Record
 from raidtui.model.fields import docstrings
+from raidtui.model.free import FREE_SCHEMA, Freed, FreePlan
 from raidtui.model.host_view import HostList
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Problems
@@ -77,6 +78,8 @@ PRINTED: Final = {
     "attach": Printed("attach --json: one event per line", (Record,)),
     "cancel": Printed("cancel --json", (RunInfo,)),
     "compare": Printed("compare --json, and --format json", (Compared,), "raidtui.comparison/1"),
+    "free": Printed("free --json, without --erase", (FreePlan,), FREE_SCHEMA),
+    "freed": Printed("free --erase --json", (Freed,), FREE_SCHEMA),
     "disks": Printed("disks --json; with --watch one document per line", (DiskList,), "raidtui.disks/1"),
     "hosts": Printed("disks --host --json", (HostList,), "raidtui.hosts/1"),
     "smart": Printed("disks --smart --json", (Smart,), SMART_SCHEMA),

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 import msgspec
 
 from raidtui import inventory
+from raidtui.engine import free
 from raidtui.engine.compose.binding import NO_SUCH_DISK
 from raidtui.engine.compose.consent import refused
 from raidtui.engine.compose.host_roles import bind_here, bind_there, group_of, hosted_roles
@@ -32,6 +33,7 @@ from raidtui.engine.server import server
 from raidtui.inventory import by_id
 from raidtui.model.describe import PreviewRequest
 from raidtui.model.disk import Disk, names_of
+from raidtui.model.free import Freed, FreeLook, FreePlan, FreeProgress, FreeRequest
 from raidtui.model.host_view import HostList, HostsRequest, HostView
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Exit, ProblemError, fail
@@ -140,6 +142,19 @@ def start(request: StartRequest, _: Stopped) -> Started:
     return Started(run)
 
 
+def free_look(request: FreeLook, _: Stopped) -> FreePlan:
+    """Return what freeing a disk would erase."""
+    return free.look(request.disk, look().disks)
+
+
+def free_disk(request: FreeRequest, _: Stopped) -> Generator[FreeProgress, None, Freed]:
+    """Erase what is on a disk, after consent to what was shown."""
+    _need_root()
+    if server().simulated:
+        raise fail(free.NOT_FREEABLE, "disks of a simulated server are recordings", exit=Exit.REFUSED)
+    return free.free(free.look(request.disk, look().disks), request.digest, request.erase)
+
+
 def follow_run(request: FollowRequest, stopped: Stopped) -> Iterator[msgspec.Raw]:
     return follow(runs.folder_of(request.run or runs.latest()), request.after, stopped)
 
@@ -212,6 +227,8 @@ METHODS: Final[dict[str, Method]] = {
     "describe": Method(Nothing, lambda _, __: describe()),
     "preview": Method(PreviewRequest, lambda request, _: preview(request, recent())),
     "start": Method(StartRequest, start, lasts=True),
+    "free-look": Method(FreeLook, free_look),
+    "free": Method(FreeRequest, free_disk, to_the_end=True, lasts=True),
     "follow": Method(FollowRequest, follow_run, lasts=True),
     "cancel": Method(RunRequest, cancel),
     "recover": Method(RecoverRequest, recover_runs, to_the_end=True, lasts=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -99,6 +99,32 @@ def admit_for_recovery(
     locked = [want for want in wanted if locks.lock_key(want) in taken]
     found = _admit(run_id, locked, taken, judge, evidence, held)
     return Admitted(found.permits, refused + found.refused)
+
+
+def admit_to_free(
+    name: str, wanted: Fingerprint, shown: Collection[tuple[str, str]], held: Mapping[str, str],
+    told: Callable[[Iterable[Reason]], Collection[tuple[str, str]]],
+) -> Permit:  # fmt: skip
+    """Admit one disk whose content the operator gave up, with exactly the content that was shown (`told` of its reasons).
+
+    Any reason that is not content, the kernel's refusal of exclusive access among them, refuses the disk. `held`: disk →
+    unfinished run. Raises ProblemError.
+    """
+
+    def judge(want: Fingerprint, found: Examined) -> list[Problem]:
+        problems = _differences(want, found, _ALL_FIELDS)
+        problems += _refusals(want, [reason for reason in found.disk.reasons if reason.code not in CONTENT])
+        if not problems and set(told(found.disk.reasons)) != set(shown):
+            problems += changed(want, "what is on it is not what was shown").problems
+        return problems
+
+    taken = {lock.key: lock for lock in locks.take(name, [locks.lock_key(wanted)])}
+    permits, refused = _admit(name, [wanted], taken, judge, None, held)
+    if refused:
+        for permit in permits:
+            permit.close()
+        raise ProblemError(*refused)
+    return permits[0]
 
 
 def readmit(permits: Sequence[Permit]) -> None:
