@@ -30,6 +30,8 @@ from raidtui.stack.rbd.spec import (
 )
 
 KIB: Final = 1 << 10
+DEFAULT_COPIES: Final = 3
+"""Ceph's osd_pool_default_size, for estimates; the cluster may have another one."""
 LEAST_OBJECT: Final = 4 * KIB
 MOST_OBJECT: Final = 32 * MIB
 REQUEST_TIMEOUT_S: Final = 240
@@ -186,10 +188,13 @@ def amplifies(spec: RbdSpec, counts: Counts, writes: Writes) -> Spread:
 
 
 def shape(spec: RbdSpec, parts: Parts) -> Shape:
-    may_fail = spec.erasure.m if spec.erasure is not None else 0
-    if spec.erasure is None and spec.replicated is not None and spec.replicated.size is not None:
-        may_fail = spec.replicated.size - 1
-    return Shape(spec.size.bytes * spec.images, may_fail, 1.0, data_share=1.0)
+    """Return the shape; disks are those of the cluster's OSDs."""
+    whole = spec.size.bytes * spec.images
+    if spec.erasure is not None:  # an overwrite reads and writes the stripe
+        k, m = spec.erasure.k, spec.erasure.m
+        return Shape(whole, m, float(k + m), reads_to_write=True, data_share=1.0, read_penalty=float(k))
+    copies = (spec.replicated.size if spec.replicated is not None else None) or DEFAULT_COPIES
+    return Shape(whole, copies - 1, float(copies), data_share=1.0)
 
 
 def measured_as(spec: RbdSpec) -> TargetKind:
