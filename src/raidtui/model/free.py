@@ -36,7 +36,7 @@ class FreeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     disk: str
     digest: str
-    """As in the `FreePlan` that was shown."""
+    """Same as in the `FreePlan` that was shown."""
     erase: str
     """The operator's consent: the disk named once more."""
 
