@@ -29,6 +29,11 @@ ENGINE = ("python3-dasbus", "python3-psutil", "gdisk")
 WANTED = ("smartmontools",)
 """Packages whose tools no layer and no workload names."""
 WRAPPER = '#!/bin/sh\nexec /usr/bin/python3 -I /usr/lib/raidtui/raidtui/__main__.py "$@"\n'
+SCRIPTS = {
+    # Compiled once: a user who cannot write there would compile at every start.
+    "postinst": "#!/bin/sh\n/usr/bin/python3 -I -m compileall -q /usr/lib/raidtui >/dev/null || :\n",
+    "prerm": "#!/bin/sh\nset -e\nfind /usr/lib/raidtui -type d -name __pycache__ -prune -exec rm -rf {} +\n",
+}
 COMPLETIONS = {
     "bash": "usr/share/bash-completion/completions/raidtui",
     "zsh": "usr/share/zsh/vendor-completions/_raidtui",
@@ -54,8 +59,11 @@ def main(folder: Path) -> Path:
         shutil.copytree(ROOT / "docs", tree / "usr/share/doc/raidtui", ignore=ignore)
         _write(tree / "usr/share/doc/raidtui/copyright", (ROOT / "LICENSE").read_bytes())
         _write(tree / "DEBIAN/control", control(sum(f.stat().st_size for f in tree.rglob("*") if f.is_file())).encode())
+        for name, script in SCRIPTS.items():
+            _write(tree / "DEBIAN" / name, script.encode())
+        programs = {tree / "usr/bin/raidtui", *(tree / "DEBIAN" / name for name in SCRIPTS)}
         for path in tree.rglob("*"):
-            path.chmod(0o755 if path.is_dir() or path == tree / "usr/bin/raidtui" else 0o644)
+            path.chmod(0o755 if path.is_dir() or path in programs else 0o644)
         tree.chmod(0o755)
         folder.mkdir(parents=True, exist_ok=True)
         made = folder / f"raidtui_{__version__}_all.deb"
