@@ -17,7 +17,7 @@ from raidtui.lab.recipe import packages
 ROOT = Path(__file__).parent.parent.parent
 
 
-OF_DEBIAN = {"openssh-client", "python3-pygments", "python3-typing-extensions", "python3-xlsxwriter"}
+OF_DEBIAN = {"ceph-common", "openssh-client", "python3-pygments", "python3-typing-extensions", "python3-xlsxwriter"}
 """Packages of Debian 13 that the lab's image has not, or has for others."""
 IMPORT_ALL = """
 import importlib, pkgutil, raidtui, raidtui.cli, raidtui.tui
