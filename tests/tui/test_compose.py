@@ -474,7 +474,7 @@ def test_unsaved_changes_need_confirmation_before_they_are_lost(shop):
         screen = await opened(pilot)
         await at_line(pilot, screen, "layouts", "raid5")
         await pilot.press("x", "n")
-        await until(pilot, lambda: type(app.screen).__name__ == "Pick")
+        await until(pilot, lambda: type(app.screen).__name__ == "BeginFrom")
         await pilot.press("enter")
         await until(
             pilot, lambda: len(app.screen.query("#entries")) and "save it first" in lines(app.screen, "#entries")[0]

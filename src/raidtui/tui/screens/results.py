@@ -85,6 +85,7 @@ class ResultsScreen(Keeping):
             with ContentSwitcher(initial="results-message", id="results-right"):
                 yield Static("The entry under the cursor is shown here.", id="results-message", classes="pane")
                 yield ResultView(id="result-view")
+                yield CompareView(id="compare-view")
 
     def on_mount(self) -> None:
         self._list.table.focus()
@@ -244,8 +245,6 @@ class ResultsScreen(Keeping):
     async def _load_many(self, export: bool = False) -> None:
         entries = self._list.marked or ([self.here] if self.here else [])
         if entries and (found := await self._read(entries)) is not None:
-            if not self.query(CompareView):
-                await self._right.add_content(CompareView(id="compare-view"))
             self._compare.show(found)
             self._switch("compare-view", opened=True)
             self._compare.take_focus()
