@@ -212,6 +212,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         region_bytes=args.region_bytes,
         memory_cache=next((name for kind in args.layers if (name := all_layers()[kind].memory_cache)), ""),
         reduces=args.reduces,
+        daemons=tuple(name for kind in args.layers for name in all_layers()[kind].daemons),
         prefilled=args.laid_out,
         caches=args.caches,
         disks={disk.id: disk for disk in scene.disks.values()},

@@ -37,6 +37,7 @@ LAYER: Final = Layer(
                      only_for="images through krbd",
                      remedy="Install the distribution's full kernel (linux-image-amd64)."),
     ),
+    daemons=("ceph-osd", "ceph-mon", "ceph-mgr"),
     threads="rbd|ceph|kworker.*(rbd|ceph)",
     also_called=dict.fromkeys(("ceph", "krbd", "rados"), "rbd"),
     actions={
