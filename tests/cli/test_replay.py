@@ -212,7 +212,7 @@ def test_a_refused_start_exits_3_and_names_the_run_that_holds_the_disk(engine):
 
 def test_unknown_scenarios_and_bad_bindings_are_usage_errors(engine):
     assert engine.run("plan", "nosuch").code == 2
-    assert "Shipped scenarios: backup-target, bare-disk, database-oltp, " in engine.run("plan", "nosuch").err
+    assert "Shipped scenarios: backup-target, bare-disk, ceph-rbd, database-oltp, " in engine.run("plan", "nosuch").err
     assert engine.run("plan", "tiny.json", "--bind", "data").code == 2
     assert engine.run("plan", "tiny.json", "--bind", "data=A", "--bind", "data=B").code == 2
     assert engine.run("plan", str(Path("no") / "file.json")).code == 2
