@@ -88,6 +88,8 @@ def recover(run_name: str, without: Collection[str] = (), report: Report = lambd
         state = runs.state_of(folder, story)
         if state == "interrupted" or (state == "finished" and story.owed):
             yield _recover(folder, (), report)
+        elif state != "running" and runs.is_open(folder):
+            runs.close(folder)  # it was killed after its last record
 
 
 def _recover(folder: Path, without: Collection[str], report: Report) -> RecoveredRun:
