@@ -34,7 +34,7 @@ SCENARIO: dict[str, Any] = {
 }
 FREE = """lsblk -ndo NAME,FSTYPE | awk 'NF > 1 && $1 !~ /^vd/'
 grep ^md /proc/mdstat; vgs --noheadings -o name; zpool list -Ho name"""
-"""What is on the disks of a host, in any stack."""
+"""Command that lists signatures, arrays, volume groups and pools of a host; it prints nothing if its disks are blank."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What a status of a Ceph cluster says about numbers measured on it. `tests/data/ceph` was recorded from Ceph 16.2.15."""
+"""Marks of cells on a Ceph cluster, made from its status before and after them (`tests/data/ceph`: Ceph 16.2.15)."""
 
 from __future__ import annotations
 
