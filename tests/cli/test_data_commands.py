@@ -5,7 +5,7 @@ import json
 import made
 from made import HOSTILE
 
-from raidtui.cli.runs import _ProgressLines
+from raidtui.cli.printers import ProgressLines
 from raidtui.model.problem import Problem
 from raidtui.model.protocol import Check, Checkup, Recovered, RecoveredDisk, RecoveredRun, RecoverProgress, RunInfo, RunList
 
@@ -121,7 +121,7 @@ def test_explain_needs_no_engine_for_the_refusals_of_the_front_end(engine):
 
 
 def test_recover_shows_an_action_once_and_its_fraction_at_intervals(capsys):
-    show = _ProgressLines()
+    show = ProgressLines()
     for fraction in (0.1, 0.2, 0.3):
         show(RecoverProgress("run-1", "bringing to zeroes", fraction))
     show(RecoverProgress("run-1", "undoing: create array", None))

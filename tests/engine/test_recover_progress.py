@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from raidtui.engine import methods, server
+from raidtui.engine import meanwhile, methods, server
 from raidtui.model.protocol import Recovered, RecoveredRun, RecoverProgress, RecoverRequest
 
 
@@ -22,7 +22,7 @@ def test_a_recovery_reports_its_current_action_before_its_answer(monkeypatch: py
     monkeypatch.setattr(methods, "_need_root", lambda: None)
     here = server.server()
     monkeypatch.setattr(methods, "server", lambda: here._replace(recover=recover))
-    monkeypatch.setattr(methods, "_PROGRESS_EVERY_S", 0.01)
+    monkeypatch.setattr(meanwhile, "_EVERY_S", 0.01)
     answer = methods.recover_runs(RecoverRequest("r", progress=True), lambda: False)
     assert not isinstance(answer, Recovered)
     assert next(answer) == RecoverProgress("r", "bringing to zeroes", 0.5)

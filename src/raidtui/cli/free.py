@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
 
 from raidtui.base.text import clean
-from raidtui.cli.printers import LIVE_EVERY_S
+from raidtui.cli.printers import ProgressLines
 from raidtui.cli.screen import connect, indented, print_json, show_or_json, text
 from raidtui.model.convert import plain
 from raidtui.model.free import Freed, FreeLook, FreePlan, FreeProgress, FreeRequest
@@ -33,7 +31,7 @@ def free_command(args: Namespace) -> int:
             show_or_json(args, plan, show)
             return int(Exit.REFUSED)
         request = FreeRequest(plan.disk.id, plan.digest, args.erase)
-        freed = engine.call_with_progress("free", request, Freed, FreeProgress, _Progress())
+        freed = engine.call_with_progress("free", request, Freed, FreeProgress, ProgressLines())
     if args.json:
         print_json(plain(freed))
     else:
@@ -51,20 +49,6 @@ def show(plan: FreePlan, out: Console) -> None:
         out.print(indented(clean(reason.message), 4, "  · "))
     out.print(text(f"\nAll of it would be ERASED, in about {duration_text(plan.seconds)}. To do it:\n", "bold"))
     out.print(text(f"  raidtui free {clean(disk.id)} --erase {clean(disk.id)}"), soft_wrap=True)
-
-
-class _Progress:
-    """Prints a line on stderr for each new action, and again while its fraction grows."""
-
-    def __init__(self) -> None:
-        self._text, self._shown_at = "", 0.0
-
-    def __call__(self, progress: FreeProgress) -> None:
-        now = time.monotonic()
-        if progress.text == self._text and now - self._shown_at < LIVE_EVERY_S:
-            return
-        self._text, self._shown_at = progress.text, now
-        print(f"{clean(progress.text)} ({progress.fraction * 100:.0f} %)", file=sys.stderr, flush=True)
 
 
 COMMANDS: Final = {"free": (add_free_arguments, free_command)}

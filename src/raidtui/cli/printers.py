@@ -33,9 +33,29 @@ from raidtui.model.event import (
     StepStarted,
     WorkloadSampled,
 )
+from raidtui.model.free import FreeProgress
+from raidtui.model.protocol import RecoverProgress
 from raidtui.model.units import duration_text
 
 LIVE_EVERY_S = 10.0
+
+
+class ProgressLines:
+    """Prints a line on stderr for every new action, and again every ten seconds while its fraction grows."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._shown_at = 0.0
+
+    def __call__(self, progress: RecoverProgress | FreeProgress) -> None:
+        now = time.monotonic()
+        run = f"run {clean(progress.run)}: " if isinstance(progress, RecoverProgress) else ""
+        text = f"{run}{clean(progress.text)}"
+        if text == self._text and (progress.fraction is None or now - self._shown_at < LIVE_EVERY_S):
+            return
+        self._text, self._shown_at = text, now
+        percent = "" if progress.fraction is None else f" ({progress.fraction * 100:.0f} %)"
+        print(f"{text}{percent}", file=sys.stderr, flush=True)
 
 
 class Printer:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from raidtui.base.text import clean
 from raidtui.cli.plan import split_ids
-from raidtui.cli.printers import LIVE_EVERY_S
+from raidtui.cli.printers import ProgressLines
 from raidtui.cli.replay import Signals, finish, watch
 from raidtui.cli.screen import add_json_argument, connect, print_json, print_lines, show_or_json, table, text
 from raidtui.client.engine_client import EngineClient
@@ -130,7 +129,7 @@ def recover_command(args: Namespace) -> int:
     with connect(args) as engine:
         if sys.stderr.isatty():
             params["progress"] = True
-            found = engine.call_with_progress("recover", params, Recovered, RecoverProgress, _ProgressLines())
+            found = engine.call_with_progress("recover", params, Recovered, RecoverProgress, ProgressLines())
         else:
             found = engine.call("recover", params, Recovered)
     if args.json:
@@ -138,23 +137,6 @@ def recover_command(args: Namespace) -> int:
     else:
         print_lines(lines(found))
     return max((entry.exit for entry in found.runs), default=int(Exit.DONE))
-
-
-class _ProgressLines:
-    """Prints a line on stderr for every new action, and again every ten seconds while its fraction grows."""
-
-    def __init__(self) -> None:
-        self._text = ""
-        self._shown_at = 0.0
-
-    def __call__(self, progress: RecoverProgress) -> None:
-        now = time.monotonic()
-        text = f"run {clean(progress.run)}: {clean(progress.text)}"
-        if text == self._text and (progress.fraction is None or now - self._shown_at < LIVE_EVERY_S):
-            return
-        self._text, self._shown_at = text, now
-        percent = "" if progress.fraction is None else f" ({progress.fraction * 100:.0f} %)"
-        print(f"{text}{percent}", file=sys.stderr, flush=True)
 
 
 def lines(found: Recovered) -> Iterator[str]:

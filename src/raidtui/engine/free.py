@@ -12,10 +12,8 @@ import os
 import re
 import threading
 import time
-from collections import deque
-from collections.abc import Generator, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +23,9 @@ from raidtui import inventory
 from raidtui.base.files import private_folder, sync_folder, write_atomic
 from raidtui.base.paths import state_folder
 from raidtui.base.text import clean
-from raidtui.engine.compose.binding import NO_SUCH_DISK, resolve
+from raidtui.engine.compose.binding import named_disk, resolve
+from raidtui.engine.compose.planner import ZERO_BYTES_PER_S
+from raidtui.engine.meanwhile import telling
 from raidtui.engine.run import runs
 from raidtui.gate.admit import admit_to_free
 from raidtui.gate.blank import make_blank
@@ -53,22 +53,17 @@ FREE_CONSENT: Final = Refusal(
 )
 SAVED_BYTES: Final = 4 << 20
 """First and last bytes of the disk that are saved."""
-_ZERO_BYTES_PER_S: Final = 2e8
-_EVERY_S: Final = 1.0
 
 
 def look(name: str, disks: Iterable[Disk]) -> FreePlan:
     """Return what freeing this disk would erase. Raises ProblemError if it must not, or need not, be freed."""
-    disk = resolve(name, disks)
-    if disk is None:
-        raise fail(NO_SUCH_DISK, f"there is no disk {name[:80]!r} on this server", place=name[:80],
-                   remedy=NO_SUCH_DISK.way_out)  # fmt: skip
+    disk = named_disk(name, disks)
     if disk.free:
         raise fail(FREE_ALREADY, f"{disk.id} is free: there is nothing on it", place=disk.id, exit=Exit.USAGE,
                    remedy=FREE_ALREADY.way_out)  # fmt: skip
     if used := [reason for reason in disk.reasons if reason.code not in inventory.CONTENT]:
         raise ProblemError(*(_not_freeable(disk, reason) for reason in used))
-    seconds = 5.0 if disk.discard else 5.0 + disk.size_bytes / _ZERO_BYTES_PER_S
+    seconds = 5.0 if disk.discard else 5.0 + disk.size_bytes / ZERO_BYTES_PER_S
     return FreePlan(FREE_SCHEMA, disk, _digest(disk), seconds)
 
 
@@ -100,22 +95,16 @@ def free(plan: FreePlan, digest: str, erase: str) -> Generator[FreeProgress, Non
     if plan.digest != digest:
         raise fail(FREE_CONSENT, f"{disk.id}, or what is on it, is not what was shown", place=disk.id, exit=Exit.REFUSED,
                    remedy="Look at it again: raidtui free DISK.")  # fmt: skip
-    latest: deque[FreeProgress] = deque(maxlen=1)
-    with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(_free, disk, latest)
-        while not wait((done,), _EVERY_S).done:
-            with suppress(IndexError):
-                yield latest.pop()
-        return done.result()
+    return (yield from telling(partial(_free, disk)))
 
 
-def _free(disk: Disk, latest: deque[FreeProgress]) -> Freed:
+def _free(disk: Disk, tell: Callable[[FreeProgress], None]) -> Freed:
     name = f"free-{threading.get_native_id()}"
     permit = admit_to_free(name, fingerprint(disk, inventory.boot_id()), told(disk.reasons), runs.held_disks(), told)
     try:
-        latest.append(FreeProgress("saving its first and last bytes", 0.0))
+        tell(FreeProgress("saving its first and last bytes", 0.0))
         saved = _save(permit)
-        proof = make_blank(permit, lambda done, of: latest.append(FreeProgress("writing zeroes", done / of)))
+        proof = make_blank(permit, lambda done, of: tell(FreeProgress("writing zeroes", done / of)))
         return Freed(FREE_SCHEMA, disk.id, proof["method"], proof["seconds"], str(saved))
     finally:
         permit.close()

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
 from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
 from raidtui import inventory
 from raidtui.engine import free
-from raidtui.engine.compose.binding import NO_SUCH_DISK
+from raidtui.engine.compose.binding import named_disk
 from raidtui.engine.compose.consent import refused
 from raidtui.engine.compose.host_roles import bind_here, bind_there, group_of, hosted_roles
 from raidtui.engine.compose.hosts import find_hosts, in_the_way, lacking_here
@@ -26,13 +23,14 @@ from raidtui.engine.doctor import checkup
 from raidtui.engine.explain import explain
 from raidtui.engine.host_views import storage_view
 from raidtui.engine.lasting.script import script_of
+from raidtui.engine.meanwhile import telling
 from raidtui.engine.run import launch, runs, space
 from raidtui.engine.run.launch import follow
 from raidtui.engine.run.runs import PLAN_CHANGED
 from raidtui.engine.server import server
 from raidtui.inventory import by_id
 from raidtui.model.describe import PreviewRequest
-from raidtui.model.disk import Disk, names_of
+from raidtui.model.disk import Disk
 from raidtui.model.free import Freed, FreeLook, FreePlan, FreeProgress, FreeRequest
 from raidtui.model.host_view import HostList, HostsRequest, HostView
 from raidtui.model.plan import Plan
@@ -64,8 +62,6 @@ _MOST_RUNS: Final = 1000
 
 PLAN_LOOK_S: Final = 3.0
 """Duration of the search for data on each disk that a plan erases, in addition to the scan."""
-
-_PROGRESS_EVERY_S: Final = 1.0
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -107,9 +103,7 @@ def hosts(request: HostsRequest, _: Stopped) -> Generator[HostView, None, HostLi
 
 def smart(request: SmartRequest, _: Stopped) -> Smart:
     """Return the SMART data of a disk; while a run is at work the disks are not asked."""
-    disk = next((disk for disk in recent() if request.disk in names_of(disk)), None)
-    if disk is None:
-        raise fail(NO_SUCH_DISK, f"there is no disk {request.disk[:80]!r} on this server", remedy=NO_SUCH_DISK.way_out)
+    disk = named_disk(request.disk, recent())
     if runs.any_at_work():
         return Smart(SMART_SCHEMA, disk.id, "a run is at work, and reading would disturb it")
     return server().read_smart(disk)
@@ -168,19 +162,8 @@ def cancel(request: RunRequest, _: Stopped) -> RunInfo:
 def recover_runs(request: RecoverRequest, _: Stopped) -> Recovered | Generator[RecoverProgress, None, Recovered]:
     _need_root()
     if request.progress:
-        return _recover_with_progress(request)
+        return telling(lambda tell: Recovered(tuple(server().recover(request.run, request.without, tell))))
     return Recovered(tuple(server().recover(request.run, request.without)))
-
-
-def _recover_with_progress(request: RecoverRequest) -> Generator[RecoverProgress, None, Recovered]:
-    """Yield the current action whenever it changed. A client that goes away does not end the recovery."""
-    latest: deque[RecoverProgress] = deque(maxlen=1)
-    with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(lambda: Recovered(tuple(server().recover(request.run, request.without, latest.append))))
-        while not wait((done,), _PROGRESS_EVERY_S).done:
-            with suppress(IndexError):
-                yield latest.pop()
-        return done.result()
 
 
 def list_runs(_: Nothing, __: Stopped) -> RunList:

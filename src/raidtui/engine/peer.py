@@ -41,7 +41,7 @@ from raidtui.load.fio.clients import Server
 from raidtui.model.convert import encode
 from raidtui.model.event import AnyEvent, DisksAdmitted, RunFinished, RunStarted, StepDone, StepFailed, StepStarted
 from raidtui.model.hosts import LEASE_S, PEER_PROTOCOL, Answer, HostLoad, Order, PeerHello
-from raidtui.model.plan import Plan, Step
+from raidtui.model.plan import Plan, Step, own_disks
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, bug, fail
 from raidtui.model.protocol import MAX_REQUEST_BYTES
 from raidtui.stack import mounts
@@ -218,11 +218,11 @@ class _Part:
 
     def _admit(self, plan: Plan) -> None:
         """Have the gate admit the disks of this host, after a search for data on them. Raises ProblemError."""
-        prints = {disk.id: disk for disks in plan.binding.values() for disk in disks}
-        if not prints:
+        disks = own_disks(plan.binding)
+        if not disks:
             return
         evidence: dict[str, object] = {}
-        admitted = admit(self._context.run, list(prints.values()), evidence.update)
+        admitted = admit(self._context.run, disks, evidence.update)
         permits = {permit.fingerprint.id: permit for permit in admitted}
         self._context = Context(self._context.run, self._folder, permits, lambda *_: None, threading.Event(),
                                 builder=self._context.builder)  # fmt: skip
@@ -343,7 +343,6 @@ class _Part:
             runs.close(self._folder)
             os.close(self._lock)
         return outcome
-
 
     def _blank(self) -> None:
         """Make the disks blank that no step made so, unless something is left of what stood on them."""

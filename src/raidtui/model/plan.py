@@ -206,6 +206,11 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
         return isinstance(policy, dict) and policy.get("ranking") is not None
 
 
+def own_disks(binding: Mapping[str, tuple[Fingerprint, ...]]) -> tuple[Fingerprint, ...]:
+    """Return the disks of a binding that are not those of another host, each once."""
+    return tuple({disk.id: disk for disks in binding.values() for disk in disks if not disk.host}.values())
+
+
 def plan_digest(
     scenario: Mapping[str, Any],
     binding: Mapping[str, tuple[Fingerprint, ...]],

@@ -107,6 +107,14 @@ def resolve(name: str, disks: Iterable[_Named]) -> _Named | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
+def named_disk(name: str, disks: Iterable[Disk]) -> Disk:
+    """Return the one disk with this name. Raises ProblemError (`no-such-disk`)."""
+    if (disk := resolve(name, disks)) is None:
+        raise fail(NO_SUCH_DISK, f"there is no disk {name[:80]!r} on this server", place=name[:80],
+                   remedy=NO_SUCH_DISK.way_out)  # fmt: skip
+    return disk
+
+
 def _named(name: str, disks: Sequence[Disk], role: str) -> Disk:
     disk = resolve(name, disks)
     if disk is None:

@@ -42,7 +42,6 @@ ZERO_BYTES_PER_S: Final = 2e8
 """A guess for estimates only, for a disk without discard."""
 
 
-
 def make_plan(
     scenario: Scenario,
     binding: Mapping[str, tuple[Disk, ...]],

@@ -50,7 +50,7 @@ from raidtui.model.event import (
 from raidtui.model.frame import Frame
 from raidtui.model.mark import Mark, of_weight
 from raidtui.model.measure import Sample
-from raidtui.model.plan import GIVE, KEEP, KEPT, Step
+from raidtui.model.plan import GIVE, KEEP, KEPT, Step, own_disks
 from raidtui.model.problem import Exit, Problem, ProblemError, bug, fail
 from raidtui.model.refusals import CANCELLED
 from raidtui.model.result import Cell, marked
@@ -145,9 +145,9 @@ class Runner:
             self.ending.failed(Exit.INVALID, [problem])
 
     def _admit(self) -> bool:
-        prints = {p.id: p for role in self.plan.binding.values() for p in role if not p.host}
+        disks = own_disks(self.plan.binding)
         evidence: dict[str, object] = {}
-        reserve(max(1, len(prints)))
+        reserve(max(1, len(disks)))
         try:
             steps = [step for step in self.plan.steps if not step.host]
             self._claims = claims.take(self.folder.name, claims.claims_of(steps), claims.relied_on(steps))
@@ -155,7 +155,7 @@ class Runner:
             if modules := builder_modules({step.action for step in steps}):
                 self.builder.start(*modules)  # it loads while the disks are searched
             self.peers.start()
-            permits = admit(self.folder.name, list(prints.values()), evidence.update)
+            permits = admit(self.folder.name, disks, evidence.update)
         except ProblemError as error:
             self.ending.failed(Exit.REFUSED, error.problems)
             return False

@@ -30,7 +30,7 @@ from raidtui.model.event import (
     StepDone,
     StepStarted,
 )
-from raidtui.model.plan import KEEP, KEPT, Plan, Step
+from raidtui.model.plan import KEEP, KEPT, Plan, Step, own_disks
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.protocol import RunInfo
 from raidtui.model.refusals import NO_RUN
@@ -147,7 +147,7 @@ def disks_of(folder: Path) -> tuple[Fingerprint, ...]:
         binding = _read_plan(folder, _Bound).binding
     except _NO_PLAN:
         return ()
-    return tuple({disk.id: disk for disks in binding.values() for disk in disks if not disk.host}.values())
+    return own_disks(binding)
 
 
 def steps_of(folder: Path) -> tuple[Step, ...]:
