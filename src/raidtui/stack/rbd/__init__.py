@@ -8,9 +8,8 @@ from raidtui.model.tool import KernelModule, Tool
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
 from raidtui.stack.rbd import health, images, plan, pool, scrub
+from raidtui.stack.rbd.cluster import PACKAGE
 from raidtui.stack.rbd.spec import RbdImages, RbdPool, RbdScrubs, RbdSpec
-
-_PACKAGE: Final = "apt install ceph-common"
 
 LAYER: Final = Layer(
     kind="rbd",
@@ -29,8 +28,8 @@ LAYER: Final = Layer(
     measured_as=plan.measured_as,
     cautions=plan.cautions,
     tools=(
-        Tool(name="ceph", needed_for="images of Ceph clusters", remedy=_PACKAGE, without="no rbd layers"),
-        Tool(name="rbd", needed_for="images of Ceph clusters", remedy=_PACKAGE, without="no rbd layers"),
+        Tool(name="ceph", needed_for="images of Ceph clusters", remedy=PACKAGE, without="no rbd layers"),
+        Tool(name="rbd", needed_for="images of Ceph clusters", remedy=PACKAGE, without="no rbd layers"),
     ),
     modules=(
         KernelModule(name="krbd", module="rbd", needed_for="images of Ceph clusters as block devices",

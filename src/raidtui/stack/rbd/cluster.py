@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
-import msgspec
-
 from raidtui.base import proc
-from raidtui.base.text import clean
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
-from raidtui.stack.calls import MISSING_LIBRARY, TOOL_FAILED
+from raidtui.stack.calls import TOOL_FAILED
+from raidtui.stack.clusters import answer, parsed, said_by
 from raidtui.stack.rbd.spec import Cluster
 
-DEADLINE_S: Final = 90.0
-"""Without it, a command waits five minutes for a monitor, and without end for a placement group."""
+PACKAGE: Final = "apt install ceph-common"
 
 NO_ANSWER: Final = Refusal(
     "rbd-no-answer",
@@ -63,26 +59,20 @@ def argv_of(tool: str, cluster: Cluster, *words: str) -> Argv:
     return (tool, *cluster.words, *words)
 
 
-def run(argv: Argv, deadline_s: float = DEADLINE_S) -> proc.Finished:
-    """Run a command. Raises ProblemError: `rbd-no-answer`, `rbd-not-admitted`, `rbd-no-permission`, `tool-failed`, …"""
-    path = proc.find_tool(argv[0])
-    if path is None:
-        raise fail(MISSING_LIBRARY, f"{argv[0]} is not installed", remedy="apt install ceph-common", exit=Exit.REFUSED)
-    shown = " ".join(argv)
-    try:
-        ran = proc.run([path, *argv[1:]], timeout_s=deadline_s, check=False)
-    except proc.ToolTimeout as error:
-        raise fail(NO_ANSWER, f"no answer within {deadline_s:g} s: {shown}", remedy=NO_ANSWER.way_out,
-                   exit=Exit.BUILD_FAILED) from error  # fmt: skip
+def run(argv: Argv) -> proc.Finished:
+    """Run a command. Raises ProblemError: `rbd-no-answer`, `rbd-not-admitted`, `rbd-no-permission`, `tool-failed`, …
+
+    Without a deadline it would wait five minutes for a monitor, and without end for a placement group.
+    """
+    ran = answer(argv, PACKAGE, NO_ANSWER)
     if ran.code:
-        raise _failed(shown, ran)
+        raise _failed(" ".join(argv), ran)
     return ran
 
 
 def _failed(shown: str, ran: proc.Finished) -> ProblemError:
     """Return the problem of a command that failed."""
-    lines = [line for line in (ran.error_text or ran.text).splitlines() if line.strip()]
-    said = clean(" ".join(" ".join(lines[-3:]).split())[-400:])
+    said = said_by(ran)
     refusal = TOOL_FAILED
     if any(word in ran.error_text for word in _NO_CONF):
         refusal = NO_CONF
@@ -98,14 +88,4 @@ def _failed(shown: str, ran: proc.Finished) -> ProblemError:
 def ask(tool: str, cluster: Cluster, *words: str) -> Any:
     """Return what a command prints as JSON. Raises ProblemError as `run`, and `tool-failed` if it is no JSON."""
     argv = argv_of(tool, cluster, *words, "--format", "json")
-    ran = run(argv)
-    try:
-        return json.loads(ran.out)
-    except ValueError as error:
-        raise fail(TOOL_FAILED, f"{' '.join(argv)} did not print JSON: {clean(ran.text[:200])}",
-                   exit=Exit.BUILD_FAILED) from error  # fmt: skip
-
-
-def left_behind(error: ProblemError) -> ProblemError:
-    """Return the error of a teardown: its problems leave something behind (exit 6)."""
-    return ProblemError(*(msgspec.structs.replace(one, exit=int(Exit.LEFT_BEHIND)) for one in error.problems))
+    return parsed(argv, run(argv))

@@ -7,16 +7,15 @@ placement groups, the manager and the epoch of the OSD map are looked at.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from raidtui.model.mark import Mark
-from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
+from raidtui.model.problem import Refusal
+from raidtui.stack import clusters
+from raidtui.stack.clusters import Trouble, around
 from raidtui.stack.context import Context
 from raidtui.stack.rbd.cluster import ask
 from raidtui.stack.rbd.spec import RbdPool
-
-OTHERS_OPS: Final = 10
-"""Operations per second of other pools from which on they are named."""
 
 NOT_CLEAN: Final = Refusal(
     "rbd-not-clean",
@@ -97,21 +96,6 @@ _MOVING: Final = ("recover", "backfill", "remapped", "degraded", "undersized")
 _WORST_FIRST: Final = (NOT_CLEAN, RECOVERING, SCRUBBING)
 
 
-class Trouble(NamedTuple):
-    """A reason not to measure on the cluster now."""
-
-    refusal: Refusal
-    sentence: str
-
-    @property
-    def mark(self) -> Mark:
-        return Mark(self.refusal.code, self.sentence)
-
-    @property
-    def problem(self) -> Problem:
-        return self.refusal.problem(self.sentence, remedy=self.refusal.way_out, exit=Exit.REFUSED)
-
-
 def troubles(status: Any) -> Iterator[Trouble]:
     """Yield what is wrong with a cluster, given its `ceph status`."""
     groups = status["pgmap"]
@@ -146,29 +130,7 @@ def _kind(state: str) -> Refusal:
 
 def watch(context: Context, pool: RbdPool) -> Callable[[], tuple[Mark, ...]]:
     """Look at the cluster when a cell begins; the returned function looks again at its end, and returns the marks."""
-    marks: list[Mark] = []
-    before = _look(pool, marks)
-    if before is not None:
-        marks += _others(pool)
-
-    def ended() -> tuple[Mark, ...]:
-        after = _look(pool, marks)
-        if before is not None and after is not None:
-            marks.extend(one.mark for one in changes(before, after))
-        return tuple(dict.fromkeys(marks))
-
-    return ended
-
-
-def _look(pool: RbdPool, marks: list[Mark]) -> Any:
-    """Return the status, and add marks for what is wrong; None, with a mark, if the cluster does not answer."""
-    try:
-        status = ask("ceph", pool.cluster, "status")
-    except ProblemError as error:
-        marks += [Mark(one.code, one.message) for one in error.problems]
-        return None
-    marks += [one.mark for one in troubles(status)]
-    return status
+    return around(lambda: ask("ceph", pool.cluster, "status"), troubles, changes, lambda: _others(pool))
 
 
 def changes(before: Any, after: Any) -> Iterator[Trouble]:
@@ -192,20 +154,11 @@ def _flags(status: Any) -> str:
 
 
 def _others(pool: RbdPool) -> Iterator[Mark]:
-    try:
-        yield from other_load(ask("ceph", pool.cluster, "osd", "pool", "stats"), pool)
-    except ProblemError as error:
-        yield from (Mark(one.code, one.message) for one in error.problems)
+    yield from other_load(ask("ceph", pool.cluster, "osd", "pool", "stats"), pool)
 
 
 def other_load(stats: Any, pool: RbdPool) -> Iterator[Mark]:
     """Yield a mark about clients of other pools, given `ceph osd pool stats`."""
-    found: dict[str, int] = {}
-    for one in stats:
-        rate = one.get("client_io_rate", {})
-        operations = rate.get("read_op_per_sec", 0) + rate.get("write_op_per_sec", 0)
-        if one["pool_name"] not in pool.pools and operations >= OTHERS_OPS:
-            found[one["pool_name"]] = operations
-    if found:
-        words = ", ".join(f"{name} ({count} op/s)" for name, count in found.items())
-        yield Mark(OTHERS.code, f"clients use other pools of the cluster: {words}", "caution")
+    rates = ((one["pool_name"], one.get("client_io_rate", {})) for one in stats if one["pool_name"] not in pool.pools)
+    each = ((name, rate.get("read_op_per_sec", 0) + rate.get("write_op_per_sec", 0)) for name, rate in rates)
+    yield from clusters.other_load(each, OTHERS, "other pools")

@@ -6,7 +6,6 @@ Source: Documentation/ABI/testing/sysfs-bus-rbd, drivers/block/rbd.c, rbd(8).
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -19,10 +18,11 @@ from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.stack.action import Outcome
 from raidtui.stack.calls import TOOL_FAILED
+from raidtui.stack.clusters import DEADLINE_S, await_mapped, left_behind
 from raidtui.stack.context import Context
 from raidtui.stack.exports import NODE_TIMEOUT_S, await_unused, load_modules, problems_of, size_bytes
 from raidtui.stack.rbd import plan
-from raidtui.stack.rbd.cluster import DEADLINE_S, argv_of, ask, left_behind, run
+from raidtui.stack.rbd.cluster import argv_of, ask, run
 from raidtui.stack.rbd.pool import await_rest
 from raidtui.stack.rbd.spec import Image, RbdImages
 from raidtui.stack.read_back import Difference, mismatch
@@ -116,13 +116,7 @@ def connect(context: Context, images: RbdImages) -> Outcome:
             context.stop_if_cancelled()
             run(argv := plan.map_argv(images, image))
             commands.append(argv)
-    until = time.monotonic() + NODE_TIMEOUT_S
-    while not all(node is not None and size_bytes(node) for node in nodes(images)):
-        if time.monotonic() > until:
-            raise fail(NOT_MAPPED, f"after {NODE_TIMEOUT_S:.0f} s an image of {images.name} is not mapped",
-                       place=images.name, remedy=NOT_MAPPED.way_out, exit=Exit.BUILD_FAILED)  # fmt: skip
-        time.sleep(0.2)
-    found = [node for node in nodes(images) if node is not None]
+    found = await_mapped(lambda: nodes(images), images.name, NOT_MAPPED)
     wait_for_udev(found, NODE_TIMEOUT_S)
     for image, node in zip(images.images, found, strict=True):
         link = plan.path_of(images, image)

@@ -13,6 +13,7 @@ from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
 from raidtui.model.units import size_text
 from raidtui.stack.amplification import Share, Spread, Writes
+from raidtui.stack.clusters import pool_shape
 from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, Shape, all_at_once
 from raidtui.stack.rbd import scrub
 from raidtui.stack.rbd.cluster import argv_of
@@ -188,13 +189,9 @@ def amplifies(spec: RbdSpec, counts: Counts, writes: Writes) -> Spread:
 
 
 def shape(spec: RbdSpec, parts: Parts) -> Shape:
-    """Return the shape; disks are those of the cluster's OSDs."""
-    whole = spec.size.bytes * spec.images
-    if spec.erasure is not None:  # an overwrite reads and writes the stripe
-        k, m = spec.erasure.k, spec.erasure.m
-        return Shape(whole, m, float(k + m), reads_to_write=True, data_share=1.0, read_penalty=float(k))
     copies = (spec.replicated.size if spec.replicated is not None else None) or DEFAULT_COPIES
-    return Shape(whole, copies - 1, float(copies), data_share=1.0)
+    pieces = (spec.erasure.k, spec.erasure.m) if spec.erasure is not None else None
+    return pool_shape(spec.size.bytes * spec.images, copies, pieces)
 
 
 def measured_as(spec: RbdSpec) -> TargetKind:

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from raidtui.base.files import sync_folder, write_atomic
 from raidtui.base.text import plural
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
-from raidtui.model.units import size_text
 from raidtui.stack.action import Outcome
+from raidtui.stack.clusters import Notes, left_behind, refused, too_few, too_large
 from raidtui.stack.context import Context
 from raidtui.stack.rbd import plan
-from raidtui.stack.rbd.cluster import OTHER_CLUSTER, ask, left_behind, run
+from raidtui.stack.rbd.cluster import OTHER_CLUSTER, ask, run
 from raidtui.stack.rbd.health import NOT_CLEAN, troubles
 from raidtui.stack.rbd.spec import Cluster, RbdPool
 from raidtui.stack.read_back import Difference, mismatch
@@ -32,8 +30,6 @@ LATE_S: Final = 5.0
 """Time in which the monitors may still do what a killed command asked for."""
 USERS_PATIENCE_S: Final = 60.0
 """Time in which other clients have to go away: one that was killed counts for 30 s longer."""
-FULLEST: Final = 0.8
-"""Share of the free space that images may fill: before 85 % are used, the cluster warns."""
 
 EXISTS: Final = Refusal(
     "rbd-pool-exists",
@@ -91,19 +87,7 @@ class Record(msgspec.Struct):
     """True once the pool is there and active."""
 
 
-def _file(folder: Path, pool: RbdPool) -> Path:
-    return folder / f"rbd-{pool.name}.json"
-
-
-def _remember(folder: Path, pool: RbdPool, record: Record) -> None:
-    write_atomic(_file(folder, pool), msgspec.json.encode(record))
-
-
-def recall(folder: Path, pool: RbdPool) -> Record | None:
-    try:
-        return msgspec.json.decode(_file(folder, pool).read_bytes(), type=Record)
-    except FileNotFoundError:
-        return None
+NOTES: Final = Notes("rbd", Record)
 
 
 def in_the_way(pool: RbdPool) -> Iterator[Problem]:
@@ -117,7 +101,7 @@ def in_the_way(pool: RbdPool) -> Iterator[Problem]:
             yield from _domains(pool, ask("ceph", pool.cluster, "osd", "tree"), dump)
         yield from _too_large(pool, status)
     except ProblemError as error:
-        yield from (msgspec.structs.replace(one, exit=int(Exit.REFUSED)) for one in error.problems)
+        yield from refused(error)
 
 
 def _taken(pool: RbdPool, dump: Any) -> Iterator[Problem]:
@@ -163,35 +147,30 @@ def _domains(pool: RbdPool, tree: Any, dump: Any) -> Iterator[Problem]:
     found = [] if start is None else [
         number for number in below(start) if nodes[number]["type"] == domain and any(map(serves, below(number)))
     ]  # fmt: skip
-    if len(found) < needed:
-        kind = f" of class {pool.device_class}" if pool.device_class is not None else ""
-        text = f"the pool needs {needed} failure domains ({domain}){kind} below {root}, and there are {len(found)}"
-        yield TOO_FEW.problem(text, place=pool.name, remedy=TOO_FEW.way_out, exit=Exit.REFUSED)
+    kind = f" with OSDs of class {pool.device_class}" if pool.device_class is not None else ""
+    yield from too_few(pool.name, needed, len(found), f"{domain}{kind} below {root}", TOO_FEW)
 
 
 def _too_large(pool: RbdPool, status: Any) -> Iterator[Problem]:
     coding = pool.coding
     copies = pool.size or 1 if coding is None else (coding.k + coding.m) / coding.k
-    wanted, free = int(pool.bytes * copies), status["pgmap"]["bytes_avail"]
-    if wanted > free * FULLEST:
-        text = f"the images would fill {size_text(wanted)} of the {size_text(free)} that are free on the cluster"
-        yield TOO_LARGE.problem(text, place=pool.name, remedy=TOO_LARGE.way_out, exit=Exit.REFUSED)
+    yield from too_large(pool.name, pool.bytes * copies, status["pgmap"]["bytes_avail"], TOO_LARGE)
 
 
 def create(context: Context, pool: RbdPool) -> Outcome:
     """Make the pool, and wait until it is clean. Raises ProblemError; the undo finds what was made until then."""
     context.stop_if_cancelled()
     dump = ask("ceph", pool.cluster, "osd", "dump")
-    if recall(context.folder, pool) is None:
+    if NOTES.read(context.folder, pool.name) is None:
         if problems := tuple(_taken(pool, dump)):
             raise ProblemError(*problems)
-        _remember(context.folder, pool, Record(dump["fsid"], dump["pool_max"]))
+        NOTES.write(context.folder, pool.name, Record(dump["fsid"], dump["pool_max"]))
     commands: list[Argv] = []
     for argv in plan.create_argvs(pool):
         context.stop_if_cancelled()
         commands.append(_ran(argv))
     await_rest(context, pool.cluster, pool.pools)
-    _remember(context.folder, pool, Record(dump["fsid"], dump["pool_max"], made=True))
+    NOTES.write(context.folder, pool.name, Record(dump["fsid"], dump["pool_max"], made=True))
     return Outcome("created", checked(pool), tuple(commands))
 
 
@@ -272,7 +251,7 @@ def remove(context: Context, pool: RbdPool) -> Outcome:
 
     Raises ProblemError (exit 6): `rbd-other-cluster`, `rbd-foreign`, `rbd-in-use`, `rbd-pool-delete`, …
     """
-    record = recall(context.folder, pool)
+    record = NOTES.read(context.folder, pool.name)
     if record is None:
         return Outcome("nothing to do")
     commands: list[Argv] = []
@@ -286,8 +265,7 @@ def remove(context: Context, pool: RbdPool) -> Outcome:
                 commands.append(_ran(argv))
     except ProblemError as error:
         raise left_behind(error) from error
-    _file(context.folder, pool).unlink(missing_ok=True)
-    sync_folder(context.folder)
+    NOTES.forget(context.folder, pool.name)
     return Outcome("undone" if commands else "nothing to do", {}, tuple(commands))
 
 

@@ -6,17 +6,16 @@ A file in the run's folder says, before they are set, which of them were not set
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from raidtui.base.files import sync_folder, write_atomic
 from raidtui.model.plan import Argv
 from raidtui.model.problem import ProblemError, fail
 from raidtui.stack.action import Outcome
+from raidtui.stack.clusters import Notes, left_behind
 from raidtui.stack.context import Context
-from raidtui.stack.rbd.cluster import OTHER_CLUSTER, argv_of, ask, left_behind, run
+from raidtui.stack.rbd.cluster import OTHER_CLUSTER, argv_of, ask, run
 from raidtui.stack.rbd.spec import RbdScrubs
 
 FLAGS: Final = ("noscrub", "nodeep-scrub")
@@ -27,6 +26,9 @@ class _Record(msgspec.Struct):
 
     fsid: str
     flags: tuple[str, ...]
+
+
+_NOTES: Final = Notes("rbd-scrubs", _Record)
 
 
 def claims(scrubs: RbdScrubs) -> tuple[str, ...]:
@@ -42,9 +44,9 @@ def hold(context: Context, scrubs: RbdScrubs) -> Outcome:
     """Set the flags; those that are set already stay so for good."""
     context.stop_if_cancelled()
     dump = ask("ceph", scrubs.cluster, "osd", "dump")
-    if _recall(context.folder, scrubs) is None:
+    if _NOTES.read(context.folder, scrubs.name) is None:
         record = _Record(dump["fsid"], tuple(flag for flag in FLAGS if flag not in _set(dump)))
-        write_atomic(_file(context.folder, scrubs), msgspec.json.encode(record))
+        _NOTES.write(context.folder, scrubs.name, record)
     commands = tuple(argv for argv in argvs(scrubs, "set") if argv[-1] not in _set(dump))
     for argv in commands:
         run(argv)
@@ -53,7 +55,7 @@ def hold(context: Context, scrubs: RbdScrubs) -> Outcome:
 
 def release(context: Context, scrubs: RbdScrubs) -> Outcome:
     """Unset what `hold` has set: any number of times. Raises ProblemError (exit 6)."""
-    record = _recall(context.folder, scrubs)
+    record = _NOTES.read(context.folder, scrubs.name)
     if record is None:
         return Outcome("nothing to do")
     try:
@@ -66,21 +68,9 @@ def release(context: Context, scrubs: RbdScrubs) -> Outcome:
             run(argv)
     except ProblemError as error:
         raise left_behind(error) from error
-    _file(context.folder, scrubs).unlink(missing_ok=True)
-    sync_folder(context.folder)
+    _NOTES.forget(context.folder, scrubs.name)
     return Outcome("undone" if commands else "nothing to do", {}, commands)
 
 
 def _set(dump: Any) -> list[str]:
     return str(dump["flags"]).split(",")
-
-
-def _file(folder: Path, scrubs: RbdScrubs) -> Path:
-    return folder / f"rbd-scrubs-{scrubs.name}.json"
-
-
-def _recall(folder: Path, scrubs: RbdScrubs) -> _Record | None:
-    try:
-        return msgspec.json.decode(_file(folder, scrubs).read_bytes(), type=_Record)
-    except FileNotFoundError:
-        return None
