@@ -12,15 +12,21 @@ from lab_clients import LEFT, assert_untouched, await_nothing_left, clients_of, 
 from lab_kills import in_thirds, killed_at
 from lab_runs import raidtui, start, start_and_await
 from raidtui.lab.control import Lab
+from raidtui.lab.links import LinkSpec
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(3600)]
 
+ARRAY: dict[str, Any] = {"md": {"level": "raid1", "on": "@data"}}
+EXPORTS: dict[str, dict[str, Any]] = {
+    "tcp": {"nvmeof": {"on": ARRAY, "to": "clients"}},
+    "iser": {"iscsi": {"on": ARRAY, "to": "clients", "transport": "iser", "auth": "chap"}},
+}
 SCENARIO: dict[str, Any] = {
     "schema": "raidtui.scenario/1",
     "name": "kills",
     "hosts": {"storage": {}, "clients": {"count": 2}},
     "roles": {"data": {"count": 2}},
-    "layouts": {"tcp": {"nvmeof": {"on": {"md": {"level": "raid1", "on": "@data"}}, "to": "clients"}}},
+    "layouts": {"tcp": EXPORTS["tcp"]},
     "workloads": {"read": {"fio": {"rw": "randread", "bs": "4KiB", "iodepth": 4, "size": "32MiB", "runtime": "30s"}}},
 }
 CLIENTS = '{"clients": ["root@c1", "root@c2"]}'
@@ -29,7 +35,7 @@ RUNS = "/var/lib/raidtui/runs"
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    with lab_with_clients("kills") as lab:
+    with lab_with_clients("kills", link=LinkSpec(rxe=True)) as lab:
         yield lab
 
 
@@ -43,9 +49,11 @@ def assert_all_clean(lab: Lab) -> None:
     assert_untouched(lab)
 
 
+@pytest.mark.parametrize("layout", EXPORTS)
 @in_thirds
-def test_recover_brings_everything_back_after_every_kill(lab: Lab, part: str) -> None:
-    killed_at(lab, SCENARIO, {"data": lab.serials}, f"every:{part}", hosts=(CLIENTS, LEFT))
+def test_recover_brings_everything_back_after_every_kill(lab: Lab, part: str, layout: str) -> None:
+    scenario = SCENARIO | {"layouts": {layout: EXPORTS[layout]}}
+    killed_at(lab, scenario, {"data": lab.serials}, f"every:{part}", hosts=(CLIENTS, LEFT))
     assert_all_clean(lab)
 
 
