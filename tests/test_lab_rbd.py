@@ -78,6 +78,71 @@ def test_it_is_measured_and_gone(lab: Lab, layouts: dict[str, Any], tmp_path: Pa
     assert canary(lab) == kept
 
 
+@pytest.mark.parametrize("through", ["krbd", "librbd"])
+def test_a_cell_has_its_daemons_and_its_client(lab: Lab, through: str, tmp_path: Path) -> None:
+    options = {**COPIES["rbd"], "through": through}
+    done = raidtui(lab, "replay", *words({"copies": {"rbd": options}}, tmp_path), timeout_s=3000)
+    result = json.loads((tmp_path / "rbd.result.json").read_text())
+    write, read = sorted(result["cells"], key=lambda cell: cell["workload"], reverse=True)
+    for cell in (write, read):
+        print(cell["cores"], cell["daemons"], cell.get("write_amplification"))
+        assert cell["daemons"] == {"osd": 3, "mon": 1, "mgr": 1}
+        assert {kind: use["processes"] for kind, use in cell["cores"]["daemons"].items()} == cell["daemons"]
+        assert all(use["memory_bytes"] > 10 << 20 for use in cell["cores"]["daemons"].values())
+        assert 0 < cell["cores"]["daemons"]["osd"]["user"] <= cell["cores"]["cpus"]
+        assert cell["cores"]["workload_user"] + cell["cores"]["workload_system"] > 0
+        busy = [mark["about"] for mark in cell.get("marks", ()) if mark["code"] == "noisy-neighbour"]
+        assert not [about for about in busy if "ceph-" in about]
+    written = sum(one["bytes"] for name, one in write["summary"].items() if name == "write")
+    assert write["cores"]["daemons"]["osd"]["written_bytes"] >= 2 * written
+    assert write["write_amplification"] >= 2.0 == write["expected_write_amplification"]["low"]
+    assert write["cores"]["sent_bytes"] >= 2 * written, "from the client to one OSD, and from there to the other one"
+    shown = raidtui(lab, "show", str(tmp_path / "rbd.result.json"), timeout_s=300).stdout
+    assert ("5 of 5" in shown) == bool(write["valid"] or read["valid"]), shown + done.stderr
+
+
+COUNTED_TWICE = """
+import glob, json, os, subprocess, sys, time
+sys.path.insert(0, "/opt/raidtui")
+import msgspec
+from raidtui.watch.cores import CoreWatch
+
+KINDS = {"ceph-osd": "osd", "ceph-mon": "mon", "ceph-mgr": "mgr"}
+pids = [path.split("/")[2] for path in glob.glob("/proc/[0-9]*/comm") if open(path).read().strip() == "ceph-osd"]
+
+def ticks():
+    fields = [open(f"/proc/{pid}/stat").read().rpartition(")")[2].split() for pid in pids]
+    return time.monotonic(), sum(int(one[11]) + int(one[12]) for one in fields)
+
+load = subprocess.Popen(["rbd", "bench", "--io-type", "write", "--io-size", "16K", "--io-threads", "4", "--io-total", "1G",
+                         "counted/twice"], stdout=subprocess.DEVNULL)
+time.sleep(10)
+watch = CoreWatch(None, ())
+before = ticks()
+watch.start(KINDS)
+time.sleep(40)
+cores = watch.stop()
+after = ticks()
+load.kill()
+own = (after[1] - before[1]) / os.sysconf("SC_CLK_TCK") / (after[0] - before[0])
+print(json.dumps({"osds": len(pids), "own": own, "seen": msgspec.to_builtins(cores)}))
+"""
+
+
+def test_cores_of_osds_are_those_that_the_kernel_tells(lab: Lab) -> None:
+    lab.run("ceph osd pool create counted 4 4 replicated --size 2 && rbd create --size 16M counted/twice", 300)
+    try:
+        lab.raidtui("--version")  # brings the code over
+        seen = json.loads(lab.run(["python3", "-I", "-"], 300, input_bytes=COUNTED_TWICE.encode()).out)
+    finally:
+        lab.run("ceph osd pool delete counted counted --yes-i-really-really-mean-it", 300)
+    osd = seen["seen"]["daemons"]["osd"]
+    print(seen)
+    assert osd["processes"] == seen["osds"] == 3
+    assert seen["own"] > 0.1
+    assert osd["user"] + osd["system"] == pytest.approx(seen["own"], rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("layout", "points"),
     [

@@ -83,7 +83,7 @@ def test_a_run_that_it_was_told_to_end_is_closed(argv, tmp_path):
 def test_it_counts_the_cpu_of_its_host(argv, tmp_path):
     peer = Peer("clients-1", argv)
     peer.ask(Order("begin", RUN, "clients-1", PLAN))
-    with counted({"clients-1": peer}) as work:
+    with counted({"clients-1": peer}, {}, loads=False) as work:
         until = time.process_time() + 0.5
         while time.process_time() < until:
             pass
@@ -97,11 +97,11 @@ def test_it_counts_the_cpu_of_its_host(argv, tmp_path):
 
 def test_a_host_that_does_not_count_is_left_out():
     peer = Peer("clients-1", ("sh", "-c", f"{said()[2].removesuffix('; cat')}"), "root@c1")
-    with counted({"clients-1": peer}) as cores:
+    with counted({"clients-1": peer}, {}, loads=False) as cores:
         time.sleep(0.1)
     peer.close()
     assert list(cores) == ["storage"]
-    with counted({}) as cores:
+    with counted({}, {}, loads=True) as cores:
         time.sleep(0.1)
     assert cores == {}
 

@@ -145,12 +145,10 @@ def test_neighbours_that_are_busy_or_write_beside_are_named(
 
 
 def test_processes_that_do_the_work_of_a_layer_are_no_neighbours() -> None:
-    osd = Neighbour(504, "ceph-osd", 1.5)
-    assert codes(on_host(osd)) == ["noisy-neighbour"]
-    assert codes(on_host(osd)._replace(daemons=("ceph-osd",))) == []
-    assert codes(on_host(Neighbour(7, "make", 1.5))._replace(daemons=("ceph-osd",))) == ["noisy-neighbour"]
-    ours = msgspec.structs.replace(osd, own_disks=("SER1",), written_bytes=1)
-    assert codes(on_host(ours)._replace(daemons=("ceph-osd",))) == ["foreign-writes"]
+    osd = Neighbour(504, "osd1", 1.5, daemon="osd")
+    assert codes(on_host(osd)) == []
+    assert codes(on_host(msgspec.structs.replace(osd, daemon=""))) == ["noisy-neighbour"]
+    assert codes(on_host(msgspec.structs.replace(osd, own_disks=("SER1",), written_bytes=1))) == ["foreign-writes"]
 
 
 def test_a_neighbour_is_named_with_its_figures() -> None:

@@ -39,6 +39,8 @@ def two_layouts() -> Result:
 def test_what_is_not_storages_is_taken_off() -> None:
     assert storage_cores(2.0, HOST, 10.0) == pytest.approx(2.0 - 0.5 - 0.15 - 0.05 - 0.25)
     assert storage_cores(0.1, HOST, 10.0) == 0.0
+    serves = msgspec.structs.replace(HOST, neighbours=(*HOST.neighbours, Neighbour(8, "osd1", cores=0.5, daemon="osd")))
+    assert storage_cores(2.0, serves, 10.0) == storage_cores(2.0, HOST, 10.0), "a daemon of the layout is storage"
 
 
 @pytest.mark.parametrize(("busy", "host", "seconds"), [(None, HOST, 10.0), (2.0, None, 10.0), (2.0, HOST, 0.0)])

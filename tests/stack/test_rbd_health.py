@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from raidtui.stack.rbd.health import changes, other_load, troubles
+from raidtui.stack.rbd.health import changes, daemons_up, other_load, troubles
 from raidtui.stack.rbd.spec import Cluster, RbdPool
 
 DATA = Path(__file__).parents[1] / "data/ceph"
@@ -86,3 +86,14 @@ def test_the_load_of_other_pools_is_named_and_the_own_one_is_not() -> None:
     assert (mark.code, mark.weight) == ("rbd-other-load", "caution")
     assert "t1 (39 op/s)" in mark.sentence
     assert not list(other_load([{**one, "pool_name": POOL.name} for one in stats], POOL))
+
+
+def test_daemons_that_are_up_are_counted_by_kind() -> None:
+    def up(state: str, standbys: int) -> dict[str, int]:
+        status = copy.deepcopy(STATUS[state])
+        status["mgrmap"]["num_standbys"] = standbys
+        return daemons_up({**status, "quorum_names": ["a", "b", "c"]})
+
+    assert up("base", 1) == {"osd": 3, "mon": 3, "mgr": 2}
+    assert up("osd-down", 0)["osd"] == 2
+    assert up("no-manager", 0)["mgr"] == 0

@@ -9,9 +9,13 @@ import pytest
 
 from raidtui.engine.compose.planner import make_plan
 from raidtui.engine.compose.reading import read_document
+from raidtui.model.convert import decode
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import ProblemError
+from raidtui.stack.amplification import Writes
 from raidtui.stack.catalog import bind
+from raidtui.stack.rbd import LAYER
+from raidtui.stack.rbd.spec import RbdSpec
 
 EC: dict[str, Any] = {"size": "32MiB", "images": 2, "erasure": {"k": 2, "m": 1}, "failure_domain": "osd", "pg_num": 8}
 PLACE = "$.layouts.images.rbd"
@@ -141,3 +145,17 @@ def test_scrubs_are_held_around_all_of_it() -> None:
     assert (steps[0].action, steps[-1].action) == ("rbd.hold", "rbd.release")
     assert steps[0].undo == steps[-1].commands
     assert bind(steps[0].action, steps[0].args).claims() == ("scrubs of the Ceph cluster of /etc/ceph/ceph.conf",)
+
+
+@pytest.mark.parametrize(
+    ("options", "least"),
+    [
+        ({"replicated": {"size": 2}}, 2.0),
+        ({"erasure": {"k": 2, "m": 1}}, 1.5),
+        ({}, None),  # the number of copies is the cluster's own
+    ],
+)
+def test_osds_write_at_least_copies_or_pieces(options: dict[str, Any], least: float | None) -> None:
+    spec = decode(RbdSpec, {"size": "1GiB", **options}, PLACE)
+    (share,) = LAYER.spread(spec, {}, Writes(4096, 4096, True)).inputs.values()
+    assert (share.low, share.high) == (least, None)

@@ -242,7 +242,7 @@ class _Part:
             return (links.connect_ms if order.do == "connect" else links.rate)(order.link)
         if order.do == "watch":
             self._moved = moved_by(self._loaded)
-            self._cores.start()
+            self._cores.start(order.daemons)
             return Outcome("done")
         if order.do == "watched":
             cores, after = self._cores.stop(), moved_by(self._loaded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -10,6 +11,8 @@ STORAGE: Final = "storage"
 """Name of the storage server among the hosts of a cell; theirs have a number (`Host.ref`)."""
 OTHERS: Final = "others"
 """Name of all kernel threads together that do not work for storage."""
+KEEPS_DATA: Final = "osd"
+"""Kind of the daemons of a cluster that keep its data."""
 
 
 class ProcessUse(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -58,6 +61,8 @@ class Neighbour(msgspec.Struct, frozen=True, omit_defaults=True):
     """True if it wrote, and held no known device open for writing when it was looked at."""
     of_children: bool = False
     """True if most of its CPU time was that of children that ended between two looks."""
+    daemon: str = ""
+    """Kind of the daemon, if it serves the measured layout (`Layer.daemons`)."""
 
 
 class HostCpu(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -80,11 +85,29 @@ def storage_cores(busy: float | None, host: HostCpu | None, seconds: float) -> f
     if busy is None or host is None or seconds <= 0:
         return None
     others_s = host.workload.user_s + host.own.user_s + host.own.system_s + host.engines_s
-    return max(0.0, busy - others_s / seconds - sum(one.cores for one in host.neighbours))
+    return max(0.0, busy - others_s / seconds - sum(one.cores for one in host.neighbours if not one.daemon))
+
+
+class DaemonUse(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Daemons of one kind on one host during one cell."""
+
+    processes: int
+    user: float = 0.0
+    """Mean number of cores in user mode."""
+    system: float = 0.0
+    memory_bytes: int = 0
+    """Resident memory at the end of the cell."""
+    read_bytes: int | None = None
+    """Bytes that the kernel fetched from devices for them (proc(5), `/proc/PID/io`); None if it does not tell."""
+    written_bytes: int | None = None
+
+    @property
+    def cores(self) -> float:
+        return self.user + self.system
 
 
 class HostCores(msgspec.Struct, frozen=True, omit_defaults=True):
-    """CPU cores of one host during one cell that hosts load: mean numbers of cores."""
+    """CPU cores of one host during one cell that hosts load, or daemons serve: mean numbers of cores."""
 
     cpus: int
     """Number of cores that the host has."""
@@ -102,6 +125,10 @@ class HostCores(msgspec.Struct, frozen=True, omit_defaults=True):
     """raidtui in kernel mode."""
     threads: dict[str, float] = {}
     """Kernel threads that work for storage, by name (`kworker/nvmet_tcp_wq`), the busiest first; `others`: all others."""
+    daemons: dict[str, DaemonUse] = {}
+    """Daemons that serve the layout, by kind (`osd`, `mon`, `mgr`); without those that are not seen on this host."""
+    sent_bytes: int | None = None
+    """Bytes that its network interfaces and the loopback sent, without what stands on others; None if not counted."""
 
     @property
     def workload(self) -> float:
@@ -110,13 +137,35 @@ class HostCores(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def storage(self) -> float:
-        """Cores that storage took: the kernel's work, whoever asked for it, without raidtui's."""
-        return max(0.0, self.system + self.softirq - self.own_system)
+        """Cores that storage took: the kernel's work, whoever asked for it, without raidtui's; and that of daemons."""
+        return max(0.0, self.system + self.softirq - self.own_system) + sum(one.user for one in self.daemons.values())
+
+    @property
+    def serving(self) -> float:
+        """Cores of the daemons in both modes."""
+        return sum(one.cores for one in self.daemons.values())
+
+    @property
+    def client(self) -> float:
+        """Cores of the client: the workload, with the library that it opens images by, and the kernel threads."""
+        return self.workload + self.storage_threads
 
     @property
     def storage_threads(self) -> float:
         """Cores of the kernel threads that work for storage."""
         return sum(cores for name, cores in self.threads.items() if name != OTHERS)
+
+
+def all_seen(hosts: Iterable[HostCores], up: Mapping[str, int], kinds: Collection[str]) -> bool:
+    """Return True if these hosts ran all daemons of these kinds that were up in the cluster, and any.
+
+    `up`: their number by kind; what is missing there is not known, so that nobody can tell.
+    """
+    seen = list(hosts)
+    return bool(kinds) and all(
+        0 < up.get(kind, 0) <= sum(use.processes for one in seen if (use := one.daemons.get(kind)) is not None)
+        for kind in kinds
+    )
 
 
 class HostUse(HostCpu, frozen=True, omit_defaults=True):

@@ -67,6 +67,8 @@ class Order(msgspec.Struct, frozen=True, omit_defaults=True):
     """Key of the connection that the step makes (`stack/auth.py`): the host has it in memory alone."""
     link: LinkTest | None = None
     """With `connect` and `rate`."""
+    daemons: dict[str, str] = {}
+    """With `watch`: kinds of daemons to count, by name of the executable."""
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True, tag="answer", tag_field="type"):

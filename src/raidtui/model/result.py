@@ -169,7 +169,11 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     """The part of each host that generated load, by `Host.ref`; empty if the storage server did. After several passes,
     the numbers of the last one."""
     cores: HostCores | None = None
-    """CPU cores of the storage server, if other hosts generated the load."""
+    """CPU cores of the storage server, if other hosts generated the load, or daemons serve the layout."""
+    serving: dict[str, HostCores] = {}
+    """CPU cores of the other hosts that ran daemons of the layout and loaded nothing, by `Host.ref`."""
+    daemons: dict[str, int] = {}
+    """Number of daemons that were up in the layout's cluster, by kind, wherever they run; empty if not known."""
 
 
 def marked(cell: Cell, marks: Iterable[Mark]) -> Cell:

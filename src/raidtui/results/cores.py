@@ -22,8 +22,9 @@ HOSTS_TITLE: Final = "CPU cores of each host"
 HOSTS_HEADS: Final = ("layout", "workload", "host", "busy", "fio", "softirq", "threads", "storage", "for each core")
 HOSTS_ABOUT: Final = (
     "busy: of all cores of the host; fio: the workload, in user and kernel mode; softirq: interrupts, most of what the "
-    "network takes; threads: the kernel's own that work for storage; storage: all of the kernel's work, without raidtui's; "
-    "the last column is the rate of all hosts for each such core. Means of the valid rounds"
+    "network takes; threads: the kernel's own that work for storage; storage: all of the kernel's work, without raidtui's, "
+    "and a cluster's daemons in user mode; the last column is the rate of all hosts for each such core. Means of the valid "
+    "rounds"
 )
 ALL_HOSTS: Final = "all hosts"
 
@@ -38,10 +39,10 @@ def core_lines(comparison: Comparison) -> Iterator[tuple[str, ...]]:
     for row in comparison.rows:
         for workload, unit, entry in zip(comparison.workloads, comparison.units, row.entries, strict=True):
             if entry is not None and (cores := cores_of(entry)) is not None:
-                yield clean(row.label), clean(workload), f"{cores:.2f}", _per_core(entry.typical, cores, unit)
+                yield clean(row.label), clean(workload), f"{cores:.2f}", rate_per_core(entry.typical, cores, unit)
 
 
-def _per_core(rate: float | None, cores: float, unit: Unit) -> str:
+def rate_per_core(rate: float | None, cores: float, unit: Unit) -> str:
     """Return the rate of one core; a dash where it cannot be told."""
     each = per_core(rate, cores) if unit != "%" else None
     return NOTHING if each is None else f"{rate_text(each, unit)} {unit}"
@@ -51,21 +52,22 @@ def host_lines(comparison: Comparison) -> Iterator[tuple[str, ...]]:
     """Yield a line in the order of `HOSTS_HEADS` for each host of each layout that hosts loaded, and one of all hosts."""
     for row in comparison.rows:
         for workload, unit, entry in zip(comparison.workloads, comparison.units, row.entries, strict=True):
-            hosts = _hosts_of(entry) if entry is not None else {}
+            hosts = hosts_of(entry) if entry is not None else {}
             head, rate = (clean(row.label), clean(workload)), entry.typical if entry is not None else None
             for host, rounds in hosts.items():
-                per_core = _per_core(rate, fmean(one.storage for one in rounds), unit) if host == STORAGE else NOTHING
+                per_core = rate_per_core(rate, fmean(one.storage for one in rounds), unit) if host == STORAGE else NOTHING
                 busy = f"{fmean(one.busy for one in rounds):.2f} of {rounds[0].cpus}"
-                fio = NOTHING if host == STORAGE else f"{fmean(one.workload for one in rounds):.2f}"
+                loads = host != STORAGE or any(one.workload for one in rounds)
+                fio = f"{fmean(one.workload for one in rounds):.2f}" if loads else NOTHING
                 rest = (fmean(one.softirq for one in rounds), fmean(one.storage_threads for one in rounds))
                 storage = fmean(one.storage for one in rounds)
                 yield *head, clean(host), busy, fio, *(f"{cores:.2f}" for cores in (*rest, storage)), per_core
             if len(hosts) > 1:
                 total = sum(fmean(one.storage for one in rounds) for rounds in hosts.values())
-                yield *head, ALL_HOSTS, NOTHING, NOTHING, NOTHING, NOTHING, f"{total:.2f}", _per_core(rate, total, unit)
+                yield *head, ALL_HOSTS, NOTHING, NOTHING, NOTHING, NOTHING, f"{total:.2f}", rate_per_core(rate, total, unit)
 
 
-def _hosts_of(entry: Entry) -> dict[str, Sequence[HostCores]]:
+def hosts_of(entry: Entry) -> dict[str, Sequence[HostCores]]:
     """Return the cores of each host in each valid round that knows them."""
     valid = [point.hosts for point in entry.points if point.valid]
     names = dict.fromkeys(name for hosts in valid for name in hosts)

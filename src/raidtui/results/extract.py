@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from raidtui.model.disk import Disk, Fingerprint
-from raidtui.model.host import STORAGE, HostCores, HostCpu, storage_cores
+from raidtui.model.host import STORAGE, HostCores, HostCpu, all_seen, storage_cores
 from raidtui.model.links import Links
 from raidtui.model.mark import Mark
 from raidtui.model.measure import DIRECTIONS, Direction, Latency, Summary
@@ -84,9 +84,17 @@ class Point(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     networks: dict[str, NetTotals] = {}
     """Network interfaces that moved noticeable data or lost packets, by name."""
     hosts: dict[str, HostCores] = {}
-    """Cores of each host, the storage server first, if several hosts generated the load."""
+    """Cores of each host, the storage server first, if hosts generated the load or daemons served the layout."""
+    daemons: dict[str, int] = {}
+    """Number of daemons that were up in the layout's cluster, by kind (`Cell.daemons`)."""
     cell: Cell | None = None
     """The whole cell, for charts and histograms; None where only its numbers are known."""
+
+    @property
+    def daemon_cores(self) -> float | None:
+        """Cores of the cluster's daemons; None unless all of them ran on hosts that were counted."""
+        hosts = self.hosts.values()
+        return sum(one.serving for one in hosts) if all_seen(hosts, self.daemons, self.daemons) else None
 
 
 class Extract(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -173,6 +181,8 @@ class LeanCell(msgspec.Struct, frozen=True, gc=False):
     sweep: Swept | None = None
     hosts: dict[str, LeanPart] = {}
     cores: HostCores | None = None
+    serving: dict[str, HostCores] = {}
+    daemons: dict[str, int] = {}
 
 
 class LeanTuned(msgspec.Struct, frozen=True, gc=False):
@@ -331,14 +341,14 @@ def point(cell: Cell | LeanCell) -> Point:
         _tool_facts(cell.report), cell.again, None, cell.summary.queue_depth if cell.summary is not None else None,
         storage_cores(cell.cpu_cores_used, cell.host, cell.seconds),
         {name: totals_of(use) for name, use in cell.networks.items() if use.noticeable or use.errors or use.drops},
-        _host_cores(cell),
+        _host_cores(cell), cell.daemons,
         cell if isinstance(cell, Cell) else None,
     )  # fmt: skip
 
 
 def _host_cores(cell: Cell | LeanCell) -> dict[str, HostCores]:
     parts: Mapping[str, HostPart | LeanPart] = cell.hosts
-    found = {STORAGE: cell.cores, **{host: part.cores for host, part in parts.items()}}
+    found = {STORAGE: cell.cores, **{host: part.cores for host, part in parts.items()}, **cell.serving}
     return {host: cores for host, cores in found.items() if cores is not None}
 
 

@@ -26,7 +26,7 @@ from raidtui.model.network import NetTotals
 from raidtui.model.sweep import Swept
 from raidtui.results.extract import Extract, Point, lean_extract
 
-VERSION: Final = 9
+VERSION: Final = 10
 """Version of the index and of its extracts. A file with another version is rebuilt."""
 _WAIT_S = 10.0
 """For another process that writes the index."""
@@ -306,6 +306,7 @@ class _KeptPoint(msgspec.Struct, frozen=True, array_like=True, gc=False):
     storage_cores: float | None
     networks: dict[str, NetTotals]
     hosts: dict[str, HostCores]
+    daemons: dict[str, int]
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -350,7 +351,7 @@ def packed(found: Extract) -> tuple[bytes, dict[bytes, bytes]]:
             one.id, layouts[one.layout], workloads[one.workload], one.round, one.part, one.valid, one.reasons, one.marks,
             one.iops, one.bytes_per_s, one.latency, one.cpu_cores_used, one.write_amplification, one.started, one.seconds,
             share(one.command), share(one.facts), one.again, one.queue_depth, one.storage_cores,
-            one.networks, one.hosts,
+            one.networks, one.hosts, one.daemons,
         )
         for one in found.points
     )  # fmt: skip
@@ -390,7 +391,7 @@ class Unfolding:
                 one.iops, one.bytes_per_s, one.latency, one.cpu_cores_used, one.write_amplification, one.started,
                 one.seconds, self._value(one.command, shared, _WORDS), self._value(one.facts, shared, _TEXTS),
                 one.again, queue_depth=one.queue_depth, storage_cores=one.storage_cores, networks=one.networks,
-                hosts=one.hosts,
+                hosts=one.hosts, daemons=one.daemons,
             )
             for one in kept.points
         )  # fmt: skip

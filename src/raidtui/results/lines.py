@@ -331,7 +331,7 @@ COLUMNS = (
     "cell", "scenario", "host", "rehearsal", "started", "command",
     "ceiling_each_alone_MB_per_s", "ceiling_all_at_once_MB_per_s", "ceiling_links_MB_per_s", "share_of_ceiling",
     "expected_written_per_byte_low", "expected_written_per_byte_high", "limited_by", "limited_because",
-    "queue_depth", "storage_cores",
+    "queue_depth", "storage_cores", "daemon_cores",
     "network", "network_received_MB_per_s", "network_sent_MB_per_s", "network_errors", "network_drops",
     "new_per_old", "new_per_old_low", "new_per_old_high", "new_per_old_p", "old_new_verdict",
 )  # fmt: skip
@@ -365,7 +365,7 @@ def _numbers(point: Point) -> dict[str, Value]:
         "iops_per_s": point.iops,
         "throughput_MB_per_s": None if point.bytes_per_s is None else point.bytes_per_s / 1e6,
         "cpu_cores": point.cpu_cores_used,
-        "storage_cores": point.storage_cores,
+        "storage_cores": point.storage_cores, "daemon_cores": point.daemon_cores,
         "written_to_members_per_byte": point.write_amplification,
         "queue_depth": point.queue_depth,
         "duration_s": point.seconds or None,

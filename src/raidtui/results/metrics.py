@@ -9,7 +9,8 @@ from typing import Literal
 from raidtui.results.comparison import Comparison
 from raidtui.results.rates import LESS_IS_BETTER, SHARES, Unit, rate_of
 
-Metric = Literal["rate", "IOPS", "MB/s", "p50", "p90", "p95", "p99", "p99.9", "cores", "per core", "W.amp"]
+Metric = Literal["rate", "IOPS", "MB/s", "p50", "p90", "p95", "p99", "p99.9", "cores", "per core", "daemon cores",
+                 "per daemon core", "W.amp"]  # fmt: skip
 METRICS: Mapping[Metric, str] = MappingProxyType({
     "rate": "rate",
     "IOPS": "IOPS",
@@ -21,22 +22,25 @@ METRICS: Mapping[Metric, str] = MappingProxyType({
     "p99.9": "p99.9 latency",
     "cores": "CPU cores of storage",
     "per core": "rate for each core of storage",
+    "daemon cores": "CPU cores of the cluster's daemons",
+    "per daemon core": "rate for each core of the cluster's daemons",
     "W.amp": "write amplification",
 })  # fmt: skip
 """Metrics with their names, in the order in which they are offered."""
 _FIXED: Mapping[Metric, Unit] = MappingProxyType({
     "IOPS": "IOPS", "MB/s": "MB/s", "p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "p99.9": "p99.9",
-    "cores": "cores", "W.amp": "W.amp",
+    "cores": "cores", "daemon cores": "daemon cores", "W.amp": "W.amp",
 })  # fmt: skip
-_PER_CORE: Mapping[Unit, Unit] = MappingProxyType({"IOPS": "IOPS/core", "MB/s": "MB/s/core"})
+_PER_CORE: Mapping[tuple[Metric, Unit], Unit] = MappingProxyType({
+    ("per core", "IOPS"): "IOPS/core", ("per core", "MB/s"): "MB/s/core",
+    ("per daemon core", "IOPS"): "IOPS/daemon core", ("per daemon core", "MB/s"): "MB/s/daemon core",
+})  # fmt: skip
 
 
 def units_in(metric: Metric, units: Sequence[Unit]) -> tuple[Unit, ...]:
     """Return the unit of each workload in this metric; `units` are those of their rates."""
-    if metric == "per core":
-        return tuple(_PER_CORE.get(unit, unit) for unit in units)
     fixed = _FIXED.get(metric)
-    return tuple(fixed or unit for unit in units)
+    return tuple(fixed or _PER_CORE.get((metric, unit), unit) for unit in units)
 
 
 def metrics_of(comparison: Comparison) -> list[Metric]:
@@ -64,7 +68,10 @@ def metric_lines(metric: Metric) -> Iterator[str]:
                "run; means of the rounds")  # fmt: skip
     if metric == "per core":
         yield "rate of the typical round for each CPU core that storage took"
+    if metric in ("daemon cores", "per daemon core"):
+        yield ("CPU cores of the cluster's daemons on all hosts of the run, in user and kernel mode; none unless all that "
+               "were up ran there")  # fmt: skip
     if metric == "W.amp":
-        yield "bytes written to the members for each byte that the workload wrote"
+        yield "bytes written to the members, or by the daemons of a cluster, for each byte that the workload wrote"
     if metric in LESS_IS_BETTER:
         yield "less is better"

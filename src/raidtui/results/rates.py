@@ -16,14 +16,21 @@ from raidtui.model.statistics.samples import merged, percentiles, typical
 from raidtui.results.extract import Point
 
 Unit = Literal[
-    "IOPS", "MB/s", "%", "p50", "p90", "p95", "p99", "p99.9", "cores", "IOPS/core", "MB/s/core", "W.amp"
+    "IOPS", "MB/s", "%", "p50", "p90", "p95", "p99", "p99.9", "cores", "IOPS/core", "MB/s/core", "daemon cores",
+    "IOPS/daemon core", "MB/s/daemon core", "W.amp"
 ]  # fmt: skip
 """`%` where a table has nothing but percentages of one of its layouts. Comparisons by another metric have the others:
-`p50` to `p99.9` are latencies, `cores` those that storage took, `W.amp` is what members were written for each byte."""
+`p50` to `p99.9` are latencies, `cores` those that storage took, `daemon cores` those of a cluster's daemons on all hosts,
+`W.amp` is what members were written for each byte."""
 SHARES: Mapping[Unit, float] = MappingProxyType({"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999})
 """Units of latencies, with the share of operations that took no longer."""
-LESS_IS_BETTER: frozenset[Unit] = frozenset((*SHARES, "cores", "W.amp"))
-_OF_CORE: Mapping[Unit, Unit] = MappingProxyType({"IOPS/core": "IOPS", "MB/s/core": "MB/s"})
+LESS_IS_BETTER: frozenset[Unit] = frozenset((*SHARES, "cores", "daemon cores", "W.amp"))
+_OF_CORE: Mapping[Unit, tuple[Unit, Unit]] = MappingProxyType({
+    "IOPS/core": ("IOPS", "cores"), "MB/s/core": ("MB/s", "cores"),
+    "IOPS/daemon core": ("IOPS", "daemon cores"), "MB/s/daemon core": ("MB/s", "daemon cores"),
+})  # fmt: skip
+"""Rates for each core, with the rate and the cores."""
+_CORES: frozenset[Unit] = frozenset(("cores", "daemon cores"))
 _LEAST_CORES = 0.01
 """Cores below which no rate for each core is told: the kernel counts hundredths of a second."""
 _KEPT_SHARES = MappingProxyType({0.5: "p50_us", 0.99: "p99_us", 0.999: "p999_us"})
@@ -31,7 +38,7 @@ _KEPT_SHARES = MappingProxyType({0.5: "p50_us", 0.99: "p99_us", 0.999: "p999_us"
 RATES: frozenset[Unit] = frozenset(("IOPS", "MB/s"))
 """Units that one second and one pass have, too."""
 SCALE: Mapping[Unit, float] = MappingProxyType(
-    dict.fromkeys(get_args(Unit), 1.0) | {"MB/s": 1e-6, "MB/s/core": 1e-6}
+    dict.fromkeys(get_args(Unit), 1.0) | dict.fromkeys(("MB/s", "MB/s/core", "MB/s/daemon core"), 1e-6)
 )
 """Factors from stored units (operations, bytes per second, percent, µs) to those of charts and workbooks."""
 NOTHING = "–"
@@ -57,9 +64,9 @@ def rate_text(value: float | None, unit: Unit) -> str:
         return f"{value:.1f}".removesuffix(".0")
     if unit in SHARES:
         return latency_text(value)
-    if unit in ("cores", "W.amp"):
-        return f"{value:.2f}" if unit == "cores" else ratio_text(value)
-    return iops_text(value) if unit in ("IOPS", "IOPS/core") else mb_s_text(value)
+    if unit in _CORES or unit == "W.amp":
+        return f"{value:.2f}" if unit in _CORES else ratio_text(value)
+    return iops_text(value) if unit.startswith("IOPS") else mb_s_text(value)
 
 
 def unit_words(unit: Unit) -> str:
@@ -121,9 +128,12 @@ def rate_of(point: Point, unit: Unit) -> float | None:
     if unit in SHARES:
         return latency_at([point], SHARES[unit])
     if unit in _OF_CORE:
-        return per_core(rate_of(point, _OF_CORE[unit]), point.storage_cores)
-    if unit in ("cores", "W.amp"):
-        return point.storage_cores if unit == "cores" else point.write_amplification
+        rate, cores = _OF_CORE[unit]
+        return per_core(rate_of(point, rate), rate_of(point, cores))
+    if unit in _CORES:
+        return point.storage_cores if unit == "cores" else point.daemon_cores
+    if unit == "W.amp":
+        return point.write_amplification
     return point.iops if unit == "IOPS" else point.bytes_per_s if unit == "MB/s" else point.percent
 
 
@@ -143,10 +153,11 @@ def number_of(points: Sequence[Point], unit: Unit) -> float | None:
         return None
     if unit in SHARES:
         return latency_at([point for point in points if point.valid], SHARES[unit])
-    if unit == "cores":
+    if unit in _CORES:
         return fmean(values)
     if unit in _OF_CORE:
-        return per_core(number_of(points, _OF_CORE[unit]), number_of(points, "cores"))
+        rate, cores = _OF_CORE[unit]
+        return per_core(number_of(points, rate), number_of(points, cores))
     return typical(values)
 
 

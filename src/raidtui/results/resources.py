@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from raidtui.base.text import clean
-from raidtui.results import chain, cores, networks
+from raidtui.results import chain, cores, daemons, networks
 from raidtui.results.accounting import over_rounds
 from raidtui.results.comparison import Comparison
 
@@ -35,6 +35,9 @@ def resource_tables(comparison: Comparison) -> Iterator[ResourceTable]:
         ResourceTable("way", chain.TITLE, chain.HEADS, 2, chain.ABOUT, way),
         ResourceTable("cores", cores.TITLE, cores.HEADS, 2, cores.ABOUT, used),
         ResourceTable("host-cores", cores.HOSTS_TITLE, cores.HOSTS_HEADS, 3, cores.HOSTS_ABOUT, hosts),
+        ResourceTable("daemons", daemons.TITLE, daemons.HEADS, 4, daemons.ABOUT, list(daemons.daemon_lines(comparison))),
+        ResourceTable("daemon-bytes", daemons.BYTES_TITLE, daemons.BYTES_HEADS, 2, daemons.BYTES_ABOUT,
+                      list(daemons.byte_lines(comparison))),
         ResourceTable("network", networks.TITLE, networks.HEADS, 3, networks.ABOUT, moved),
-    )
+    )  # fmt: skip
     return (table for table in found if table.rows)

@@ -63,6 +63,9 @@ class Action(Generic[Args]):
     watch: Callable[[Context, Args], Callable[[], tuple[Mark, ...]]] = lambda *_: tuple
     """Look at what surrounds the object when a cell begins. The returned function looks again when the cell has ended, and
     returns what must be known of its numbers; the kinds of marks are refusals of the layer."""
+    daemons: Callable[[Context, Args], Mapping[str, int]] = lambda *_: {}
+    """Return how many daemons of its cluster are up now, by kind (`Layer.daemons`), wherever they run; nothing if that is
+    not known."""
     settle: Callable[[Context, Args], tuple[Argv, ...]] = _nothing
     """Bring the object to rest before a cell begins; return what was done for it. Raises ProblemError."""
     members: Callable[[Context, Args], Mapping[str, str]] = lambda *_: {}
@@ -106,6 +109,9 @@ class BoundAction(NamedTuple):
 
     def watch(self, context: Context) -> Callable[[], tuple[Mark, ...]]:
         return self.action.watch(context, self.args)
+
+    def daemons(self, context: Context) -> Mapping[str, int]:
+        return self.action.daemons(context, self.args)
 
     def settle(self, context: Context) -> tuple[Argv, ...]:
         return self.action.settle(context, self.args)

@@ -292,8 +292,9 @@ class Layer(Generic[Spec]):
     """Actions that need none of the builder's libraries, so that a host which does only these has no use for them."""
     threads: str = ""
     """Regular expression for the names of kernel threads that work for it."""
-    daemons: Collection[str] = ()
-    """Names of the processes that do its work where they are on this server: they are no neighbours of a workload."""
+    daemons: Mapping[str, str] = field(default_factory=dict)
+    """Kinds of the processes that do its work, by the name of their executable: {"ceph-osd": "osd"}. Their CPU, memory and
+    bytes are counted on all hosts of a run, and they are no neighbours of a workload."""
     parameters: ModuleParameters | None = None
     """Kernel module whose parameters a scenario may set."""
 

@@ -1,6 +1,7 @@
-"""CPU cores of one host during a cell: kernel and user mode, softirq, the workload's processes, kernel threads of storage.
+"""CPU cores of one host during a cell: both modes, softirq, the workload's processes, kernel threads of storage, daemons.
 
-It needs /proc alone, so that hosts which only generate load need no library. Formats: proc_stat(5), proc_pid_stat(5).
+It needs /proc alone, so that hosts which only generate load need no library; daemons are seen by psutil, where it is there.
+Formats: proc_stat(5), proc_pid_stat(5).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Final, NamedTuple
 from raidtui.base.attention import descendants
 from raidtui.model.frame import CpuTimes, cpu_rates
 from raidtui.model.host import OTHERS, HostCores
+from raidtui.watch import daemons
+from raidtui.watch.network import sent_bytes
 from raidtui.watch.threads import Used, label_of, look_once, storage_threads
 
 MOST_NAMES: Final = 8
@@ -31,20 +34,29 @@ class _Look(NamedTuple):
     workload: tuple[float, float]
     """User and system time of the workload's processes in seconds."""
     own: tuple[float, float]
+    daemons: daemons.Look
+    sent_bytes: int | None
 
 
 class CoreWatch:
     """Counts the CPU time of this host between `start` and `stop`."""
 
     def __init__(self, workload: int | None = None, layers: Iterable[str] = (), procfs: Path = Path("/proc")) -> None:
-        """`workload`: process that starts the workload's processes; `layers`: as those of `watch.threads.Threads`."""
+        """`workload`: process that starts the workload's processes; this one, which does other work too, counts with those
+        that have ended alone. `layers`: as those of `watch.threads.Threads`.
+        """
         self._workload = workload
         self._storage = storage_threads(layers)
         self._procfs = procfs
         self._before: _Look | None = None
+        self._kinds: Mapping[str, str] = {}
 
-    def start(self) -> None:
-        """Begin to count. Raises OSError or ValueError where /proc cannot be read."""
+    def start(self, kinds: Mapping[str, str] | None = None) -> None:
+        """Begin to count. `kinds`: daemons to count, by name of the executable (`Layer.daemons`).
+
+        Raises OSError or ValueError where /proc cannot be read.
+        """
+        self._kinds = kinds or {}
         self._before = self._look()
 
     def stop(self) -> HostCores | None:
@@ -66,6 +78,8 @@ class CoreWatch:
             workload_system=round(max(0.0, spent[1]), 3),
             own_system=round(spent[3], 3),
             threads=_by_name(before.threads, after.threads, span_s, self._storage),
+            daemons=daemons.used(before.daemons, after.daemons),
+            sent_bytes=_difference(before.sent_bytes, after.sent_bytes),
         )
 
     def _look(self) -> _Look:
@@ -74,6 +88,7 @@ class CoreWatch:
         return _Look(
             time.monotonic(), CpuTimes(*map(int, line)), look_once(self._procfs),
             self._times() if self._workload is not None else (0.0, 0.0), (own.ru_utime, own.ru_stime),
+            daemons.look(self._kinds), sent_bytes(self._procfs) if self._kinds else None,
         )  # fmt: skip
 
     def _times(self) -> tuple[float, float]:
@@ -85,9 +100,15 @@ class CoreWatch:
                 fields = (self._procfs / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
             except OSError:
                 continue  # its time is its parent's now
-            user += int(fields[11]) + int(fields[13])
-            system += int(fields[12]) + int(fields[14])
+            own = 0 if pid == os.getpid() else 1
+            user += own * int(fields[11]) + int(fields[13])
+            system += own * int(fields[12]) + int(fields[14])
         return user / _TICKS_PER_S, system / _TICKS_PER_S
+
+
+def _difference(before: int | None, after: int | None) -> int | None:
+    """Return how far a counter went; None if it is not known, or an interface went away meanwhile."""
+    return None if before is None or after is None or after < before else after - before
 
 
 def _by_name(

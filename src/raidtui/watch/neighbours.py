@@ -18,6 +18,7 @@ from raidtui.base.attention import descendants
 from raidtui.base.paths import ENTRY
 from raidtui.inventory.waiting import Pace
 from raidtui.model.host import Neighbour
+from raidtui.watch.daemons import kind_of
 from raidtui.watch.open_files import OpenFiles
 
 LOOK_EVERY_S: Final = 5.0
@@ -43,6 +44,7 @@ class Seen(NamedTuple):
     """CPU time of its children that ended."""
     written_bytes: int
     """With those of its children that ended."""
+    daemon: str = ""
 
 
 class Sums:
@@ -55,7 +57,7 @@ class Sums:
         self._cpu_s: dict[tuple[int, float], float] = defaultdict(float)
         self._children_s: dict[tuple[int, float], float] = defaultdict(float)
         self._written: dict[tuple[int, float], int] = defaultdict(int)
-        self._names: dict[tuple[int, float], str] = {}
+        self._seen: dict[tuple[int, float], Seen] = {}
         self._devices: dict[tuple[int, float], set[str]] = defaultdict(set)
 
     def add(self, seen: Mapping[int, Seen], devices_of: Callable[[int], frozenset[str]]) -> None:
@@ -77,7 +79,7 @@ class Sums:
             key = (pid, now.began_s)
             own_s, children_s = now.cpu_s - then.cpu_s, now.children_s - then.children_s - ended_s[pid]
             written = now.written_bytes - then.written_bytes - ended_bytes[pid]
-            self._names[key] = now.name
+            self._seen[key] = now
             self._cpu_s[key] += max(0.0, own_s) + max(0.0, children_s)
             self._children_s[key] += max(0.0, children_s)
             self._written[key] += max(0, written)
@@ -100,13 +102,14 @@ class Sums:
             found.append(
                 Neighbour(
                     pid=pid,
-                    name=self._names[pid, began_s],
+                    name=self._seen[pid, began_s].name,
                     cores=round(cores, 3),
                     written_bytes=written,
                     own_disks=tuple(sorted(disks[name] for name in devices if name in disks)),
                     beside=tuple(sorted(name for name in devices if name in beside)),
                     unknown_disks=bool(written and not devices),
                     of_children=self._children_s[pid, began_s] > cpu_s / 2,
+                    daemon=self._seen[pid, began_s].daemon,
                 )
             )
         found.sort(key=lambda one: (not one.own_disks, not one.beside, -one.cores, -one.written_bytes))
@@ -129,8 +132,10 @@ def _heir(pid: int, before: Mapping[int, Seen], seen: Mapping[int, Seen]) -> int
 class Others:
     """Looks at all processes but the kernel's threads, raidtui's own and the workload's."""
 
-    def __init__(self, psutil: Any) -> None:
+    def __init__(self, psutil: Any, kinds: Mapping[str, str]) -> None:
+        """`kinds`: daemons that serve the layout, by name of the executable."""
         self.sums = Sums()
+        self._daemons = kinds
         self.engines_s = 0.0
         """CPU time of raidtui's engines between the first look and the last."""
         self._psutil = psutil
@@ -182,7 +187,9 @@ class Others:
         except self._psutil.AccessDenied:  # without root
             written = 0
         began_s = process.create_time()
-        return Seen(name, parent, began_s, cpu.user + cpu.system, cpu.children_user + cpu.children_system, written)
+        daemon = kind_of(process.exe(), self._daemons) if self._daemons else None
+        ended_s = cpu.children_user + cpu.children_system
+        return Seen(name, parent, began_s, cpu.user + cpu.system, ended_s, written, daemon or "")
 
     def _is_engine(self, process: Any, seen: Seen) -> bool:
         """Return True for an engine of raidtui, which passes on the run's events: it counts as raidtui's own."""

@@ -15,6 +15,7 @@ _WORD_BYTES: Final = 4
 """Unit of an RDMA port's data counters (Documentation/ABI/stable/sysfs-class-infiniband)."""
 _COLUMNS: Final = (0, 1, 2, 3, 8, 9, 10, 11)
 """Bytes, packets, errors and drops of a line of /proc/net/dev, received and sent."""
+_SENT: Final = 8
 _FILES: Final = (
     ("counters/port_rcv_data",),
     ("counters/port_rcv_packets", "hw_counters/rcvd_pkts"),
@@ -77,6 +78,20 @@ class Network:
         gone = dict.fromkeys(self._before.keys() - now.keys(), "")
         before, self._before = self._before, now
         return {**gone, **{name: text for name, text in now.items() if whole or text != before.get(name)}}
+
+
+def sent_bytes(procfs: Path = Path("/proc"), sysfs: Path = Path("/sys/class/net")) -> int | None:
+    """Return what the loopback and all interfaces with hardware have sent; None if that cannot be read.
+
+    What stands on others (bonds, bridges, VLANs) would count the same bytes again.
+    """
+    try:
+        lines = (procfs / "net/dev").read_text().splitlines()[_HEAD_LINES:]
+    except OSError:
+        return None
+    counters = {name.strip(): line.split() for name, _, line in (line.partition(":") for line in lines)}
+    wanted = [name for name in counters if name == "lo" or (sysfs / name / "device").exists()]
+    return sum(int(counters[name][_SENT]) for name in wanted if len(counters[name]) > _SENT)
 
 
 def net_table(path: Path) -> Table:

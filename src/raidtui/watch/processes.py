@@ -146,13 +146,17 @@ class _Ends(NamedTuple):
 class ProcessWatch:
     """Watches the processes of one cell, in a thread of its own between `start` and `stop`."""
 
-    def __init__(self, disks: Mapping[str, str], every_s: float = 1.0) -> None:
-        """`disks`: the ids of the run's disks by kernel name. Raises ImportError without psutil."""
+    def __init__(
+        self, disks: Mapping[str, str], every_s: float = 1.0, kinds: Mapping[str, str] | None = None
+    ) -> None:
+        """`disks`: the ids of the run's disks by kernel name; `kinds`: daemons that serve the layout, by name of the
+        executable. Raises ImportError without psutil.
+        """
         self._psutil = importlib.import_module("psutil")
         self._disks = disks
         self._every_s = every_s
         self._beside = same_root_port(disks)
-        self._others = Others(self._psutil)
+        self._others = Others(self._psutil, kinds or {})
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="processes", daemon=True)
         self.failure = ""

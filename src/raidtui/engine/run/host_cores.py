@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from raidtui.engine.run.peers import Peer
 
 
+def daemon_kinds(layers: Iterable[str]) -> dict[str, str]:
+    """Return the kinds of the daemons that serve these kinds of layers, by name of the executable."""
+    return {name: kind for layer in layers for name, kind in all_layers()[layer].daemons.items()}
+
+
 def core_watch(workload: int | None = None) -> CoreWatch:
     """Return a watch of this host that knows the kernel threads of all layers; `workload`: as that of `CoreWatch`."""
     return CoreWatch(workload, (layer.threads for layer in all_layers().values()))
@@ -35,19 +41,19 @@ class HostWork(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 @contextmanager
-def counted(peers: Mapping[str, Peer]) -> Iterator[dict[str, HostWork]]:
+def counted(peers: Mapping[str, Peer], kinds: Mapping[str, str], *, loads: bool) -> Iterator[dict[str, HostWork]]:
     """Count the work of this host and of these; the mapping is filled at the end. A host that does not answer is left out.
 
-    Without peers nothing is counted: the load is this host's own then.
+    `kinds`: daemons that serve the layout. `loads`: this host loads it; without daemons, nothing is counted then.
     """
     found: dict[str, HostWork] = {}
-    if not peers:
+    if loads and not kinds:
         yield found
         return
-    own = core_watch()
-    with ThreadPoolExecutor(len(peers)) as pool:
-        list(pool.map(_begin, peers.values()))
-        own.start()
+    own = core_watch(os.getpid() if loads else None)
+    with ThreadPoolExecutor(len(peers) or 1) as pool:
+        list(pool.map(lambda peer: _begin(peer, kinds), peers.values()))
+        own.start(kinds)
         yield found
         if used := own.stop():
             found[STORAGE] = HostWork(used)
@@ -56,9 +62,9 @@ def counted(peers: Mapping[str, Peer]) -> Iterator[dict[str, HostWork]]:
                 found[name] = work
 
 
-def _begin(peer: Peer) -> None:
+def _begin(peer: Peer, kinds: Mapping[str, str]) -> None:
     with suppress(ProblemError):
-        peer.ask(Order("watch"))
+        peer.ask(Order("watch", daemons=dict(kinds)))
 
 
 def _end(peer: Peer) -> HostWork | None:

@@ -17,6 +17,15 @@ def unhealthy(built: Iterable[BoundAction], context: Context, others: Iterable[s
     return tuple(mark_of(sentence, UNHEALTHY.code) for sentence in (*own, *others))
 
 
+def daemons_up(built: Iterable[BoundAction], context: Context) -> dict[str, int]:
+    """Return how many daemons of the layers' clusters are up, by kind."""
+    found: dict[str, int] = {}
+    for kinds in (action.daemons(context) for action in built):
+        for kind, count in kinds.items():
+            found[kind] = found.get(kind, 0) + count
+    return found
+
+
 def watching(built: Sequence[BoundAction], context: Context) -> Callable[[], tuple[Mark, ...]]:
     """Begin to watch what surrounds the layers; the returned function ends it, and returns the marks."""
     begun = [action.watch(context) for action in built]

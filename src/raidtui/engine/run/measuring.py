@@ -14,7 +14,7 @@ import msgspec
 
 from raidtui.engine import validity
 from raidtui.engine.run import space
-from raidtui.engine.run.host_cores import HostWork
+from raidtui.engine.run.host_cores import HostWork, daemon_kinds
 from raidtui.engine.run.journal import wall_clock
 from raidtui.engine.run.passes import Passes
 from raidtui.engine.run.target import TARGET
@@ -26,7 +26,7 @@ from raidtui.load.engine import Engine, Pattern, Target
 from raidtui.model.convert import decode
 from raidtui.model.disk import Disk
 from raidtui.model.frame import Frame
-from raidtui.model.host import STORAGE, HostCores, HostUse
+from raidtui.model.host import KEEPS_DATA, STORAGE, HostCores, HostUse, all_seen
 from raidtui.model.mark import Mark, mark_of
 from raidtui.model.measure import Measured, Sample
 from raidtui.model.plan import CellPlan, Step, TargetKind
@@ -80,8 +80,11 @@ class Scene(NamedTuple):
     lost: Callable[[], tuple[str, ...]]
     target: Callable[[WorkloadRun], AbstractContextManager[Target]]
     """Hold the target of the step open, here or on the hosts that load it."""
-    work: Callable[[WorkloadRun], AbstractContextManager[Mapping[str, HostWork]]]
-    """Count the work of all hosts, if other hosts load the target; the mapping is filled at the end, by names of hosts."""
+    work: Callable[[CellRun], AbstractContextManager[Mapping[str, HostWork]]]
+    """Count the work of all hosts, if other hosts load the target or daemons serve it; the mapping is filled at the end, by
+    names of hosts."""
+    daemons: Callable[[], Mapping[str, int]]
+    """Return how many daemons of the layout's cluster are up, by kind."""
     out_of_space: Callable[[], bool]
 
 
@@ -114,7 +117,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     heat = scene.heat()
     before: Mapping[str, Used] = {}
     after: Mapping[str, Used] = {}
-    watch = ProcessWatch({name: disk.id for name, disk in scene.disks.items()}) if processes.installed() else None
+    watch = _process_watch(args, scene) if processes.installed() else None
     host: HostUse | None = None
     work: Mapping[str, HostWork] = {}
     try:
@@ -158,7 +161,8 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     if args.on:
         counted = [moved for one in args.on if one.host in work and (moved := work[one.host].moved) is not None]
         complete = len(counted) == len(args.on)
-    cores = {host: one.cores for host, one in work.items()}
+    cores = {host: one.cores for host, one in work.items() if one.cores is not None}
+    daemons = scene.daemons() if any(one.daemons for one in cores.values()) else {}
     spent = [b - a for a, b in zip(clocks, ended, strict=True)]
     pattern = engine.pattern(spec)
     written = measured.summary.written_bytes if measured and pattern.reported_whole else 0
@@ -166,6 +170,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         # In a ramp devices count and the workload does not: the target's own count is of the same time as its members'.
         known = complete and counted_how(args.counted, pattern) == "exactly"
         written = sum(t.written_bytes for t in counted) if known else 0
+    loading = measured.hosts if measured else {}
     cell = Cell(
         id=plan.id,
         layout=plan.layout,
@@ -182,7 +187,10 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         threads=dict(itertools.islice(busiest(before, after, spent[0]).items(), MOST_THREADS)),
         caches=series.caches,
         networks=series.networks,
-        write_amplification=_amplification(series, scene, target_names, args.kind, written),
+        write_amplification=(
+            _of_daemons(cores.values(), daemons, written) if daemon_kinds(args.layers)
+            else _amplification(series, scene, target_names, args.kind, written)
+        ),
         expected_write_amplification=plan.expected_write_amplification,
         data_disks=plan.data_disks,
         command=measured.command if measured else step.commands[0],
@@ -194,6 +202,8 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         sweep=plan.sweep,
         hosts=_host_parts(measured, cores) if measured else {},
         cores=cores.get(STORAGE),
+        serving={host: used for host, used in cores.items() if used.daemons and host != STORAGE and host not in loading},
+        daemons=dict(daemons),
     )
     evidence = Evidence(
         cell=cell,
@@ -212,7 +222,6 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         region_bytes=args.region_bytes,
         memory_cache=next((name for kind in args.layers if (name := all_layers()[kind].memory_cache)), ""),
         reduces=args.reduces,
-        daemons=tuple(name for kind in args.layers for name in all_layers()[kind].daemons),
         prefilled=args.laid_out,
         caches=args.caches,
         disks={disk.id: disk for disk in scene.disks.values()},
@@ -224,7 +233,11 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     return marked(cell, validity.marks(evidence)), stuck
 
 
-def _host_parts(measured: Measured, cores: Mapping[str, HostCores | None]) -> dict[str, HostPart]:
+def _process_watch(args: CellRun, scene: Scene) -> ProcessWatch:
+    return ProcessWatch({name: disk.id for name, disk in scene.disks.items()}, kinds=daemon_kinds(args.layers))
+
+
+def _host_parts(measured: Measured, cores: Mapping[str, HostCores]) -> dict[str, HostPart]:
     return {
         host: HostPart(**msgspec.structs.asdict(summary), cores=cores.get(host))
         for host, summary in sorted(measured.hosts.items())
@@ -301,3 +314,11 @@ def _amplification(
         return None
     members = [t.written_bytes for name, t in series.totals.items() if name in scene.disks]
     return write_amplification(members, written_bytes)
+
+
+def _of_daemons(hosts: Collection[HostCores], up: Mapping[str, int], written_bytes: int) -> float | None:
+    """Return bytes that the daemons wrote ÷ bytes written by the workload; None unless all that keep data were seen."""
+    if not all_seen(hosts, up, (KEEPS_DATA,)):
+        return None
+    written = (use.written_bytes for one in hosts if (use := one.daemons.get(KEEPS_DATA)) is not None)
+    return write_amplification(written, written_bytes)

@@ -27,9 +27,9 @@ from raidtui.base.lines import LineReader, LineTooLong
 from raidtui.base.proc import CLEAN_ENV, PIPE, Child, ToolError, spawn
 from raidtui.base.text import clean
 from raidtui.engine.run import links, space
-from raidtui.engine.run.host_cores import HostWork, counted
+from raidtui.engine.run.host_cores import HostWork, counted, daemon_kinds
 from raidtui.engine.run.host_part import part_of
-from raidtui.engine.step_args import WorkloadRun, decode_args
+from raidtui.engine.step_args import CellRun, WorkloadRun, decode_args
 from raidtui.inventory.interfaces import link_of
 from raidtui.load.engine import NO_FD, Target, TargetDevice
 from raidtui.load.fio.clients import SOCKET, socket_of
@@ -386,9 +386,11 @@ class Peers:
                 with suppress(ProblemError):  # a lost host ends its fio itself
                     self._peers[host].ask(Order("unlisten"))
 
-    def work(self, args: WorkloadRun) -> AbstractContextManager[dict[str, HostWork]]:
-        """Count the work of this host and of those that load the target, if hosts do."""
-        return counted({one.host: self._peers[one.host] for one in args.on if one.host in self._peers})
+    def work(self, args: CellRun) -> AbstractContextManager[dict[str, HostWork]]:
+        """Count the work of this host and of those that load the target, if hosts do; of all hosts, if daemons serve it."""
+        kinds, loading = daemon_kinds(args.layers), {one.host for one in args.on}
+        peers = {name: peer for name, peer in self._peers.items() if name in loading or (kinds and not peer.lost)}
+        return counted(peers, kinds, loads=not args.on)
 
     def end(self) -> list[Problem]:
         """Have every host end its part, once, and return what went wrong there."""

@@ -17,7 +17,7 @@ from raidtui.engine.run.conditioning import precondition
 from raidtui.engine.run.ending import Ending
 from raidtui.engine.run.held import give, recheck
 from raidtui.engine.run.journal import Journal
-from raidtui.engine.run.layer_marks import unhealthy, watching
+from raidtui.engine.run.layer_marks import daemons_up, unhealthy, watching
 from raidtui.engine.run.peers import Peers
 from raidtui.engine.run.second_look import look_again
 from raidtui.engine.run.tally import Tally
@@ -387,6 +387,7 @@ class Runner:
             lost=self.watchdog.look,
             target=lambda args: self.peers.loading(step, args) if args.on else open_target(args, self.context),
             work=self.peers.work,
+            daemons=lambda: daemons_up(self._done_builds, self.context),
             out_of_space=self.journal.is_full,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from raidtui.load.engine import Pattern
@@ -52,8 +52,6 @@ class Evidence(NamedTuple):
     """Cache in memory that a layer keeps (`Layer.memory_cache`); empty if none does."""
     reduces: tuple[str, ...] = ()
     """Ways in which layers reduce written data: `compresses`, `deduplicates`."""
-    daemons: Collection[str] = ()
-    """Names of processes that do the work of a layer."""
     prefilled: bool = True
     """The region was written before it was measured."""
     caches: Literal["", "warm", "cold"] = ""

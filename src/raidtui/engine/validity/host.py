@@ -39,7 +39,7 @@ FOREIGN = invalid(
 def find_neighbours(evidence: Evidence) -> Iterator[Mark]:
     host = evidence.cell.host
     for one in host.neighbours if host is not None else ():
-        if one.name in evidence.daemons and not one.own_disks:
+        if one.daemon and not one.own_disks:
             continue  # a cluster on this server: its work is the layout's
         about = f"{one.pid} {one.name}"
         who = f"{one.name} (pid {one.pid})"

@@ -36,14 +36,15 @@ LAYER: Final = Layer(
                      only_for="images through krbd",
                      remedy="Install the distribution's full kernel (linux-image-amd64)."),
     ),
-    daemons=("ceph-osd", "ceph-mon", "ceph-mgr"),
+    daemons={"ceph-osd": "osd", "ceph-mon": "mon", "ceph-mgr": "mgr"},
     threads="rbd|ceph|kworker.*(rbd|ceph)",
     also_called=dict.fromkeys(("ceph", "krbd", "rados"), "rbd"),
     actions={
         "rbd.hold": Action(args=RbdScrubs, do=scrub.hold, undo=scrub.release, claims=scrub.claims),
         "rbd.release": Action(args=RbdScrubs, do=scrub.release),
         "rbd.pool": Action(
-            args=RbdPool, do=pool.create, undo=pool.remove, in_the_way=pool.in_the_way, watch=health.watch
+            args=RbdPool, do=pool.create, undo=pool.remove, in_the_way=pool.in_the_way, watch=health.watch,
+            daemons=health.daemons,
         ),
         "rbd.images": Action(args=RbdImages, do=images.create, in_the_way=images.in_the_way),
         "rbd.map": Action(

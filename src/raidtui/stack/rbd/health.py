@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from raidtui.model.mark import Mark
-from raidtui.model.problem import Refusal
+from raidtui.model.problem import ProblemError, Refusal
 from raidtui.stack import clusters
 from raidtui.stack.clusters import Trouble, around
 from raidtui.stack.context import Context
@@ -151,6 +151,23 @@ def changes(before: Any, after: Any) -> Iterator[Trouble]:
 def _flags(status: Any) -> str:
     flags = status["health"]["checks"].get("OSDMAP_FLAGS")
     return str(flags["summary"]["message"]) if flags else ""
+
+
+def daemons(context: Context, pool: RbdPool) -> Mapping[str, int]:
+    """Return the daemons of the cluster that are up; nothing if it does not answer."""
+    try:
+        return daemons_up(ask("ceph", pool.cluster, "status"))
+    except ProblemError:
+        return {}
+
+
+def daemons_up(status: Any) -> dict[str, int]:
+    """Return the number of daemons by kind, given `ceph status`."""
+    managers = status["mgrmap"]
+    return {
+        "osd": status["osdmap"]["num_up_osds"], "mon": len(status["quorum_names"]),
+        "mgr": int(managers["available"]) + managers["num_standbys"],
+    }  # fmt: skip
 
 
 def _others(pool: RbdPool) -> Iterator[Mark]:

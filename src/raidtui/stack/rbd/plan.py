@@ -185,7 +185,13 @@ def devices(spec: RbdSpec, counts: Counts) -> int:
 
 
 def amplifies(spec: RbdSpec, counts: Counts, writes: Writes) -> Spread:
-    return Spread({"osds": Share(None, None, writes)}, "what the cluster's OSDs write is not counted")
+    """Return what OSDs write by design; their logs and metadata have no bound."""
+    if spec.erasure is not None:
+        k, m = spec.erasure.k, spec.erasure.m
+        return Spread({"osds": Share((k + m) / k, None, writes)}, f"pieces of data and code, {k + m}/{k} and more")
+    copies = spec.replicated.size if spec.replicated is not None else None
+    why = f"{copies} copies and more" if copies is not None else "the number of copies is the cluster's own"
+    return Spread({"osds": Share(None if copies is None else float(copies), None, writes)}, why)
 
 
 def shape(spec: RbdSpec, parts: Parts) -> Shape:

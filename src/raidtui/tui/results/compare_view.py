@@ -62,7 +62,8 @@ layout that could not be built: it has no number.
 Every layout has one letter and one colour in the table and in all charts.
 
 **m** goes to the next metric, **M** back: the rate, percentiles of latency, CPU cores that storage took, the rate for each
-of them, write amplification, as far as they were measured. Shares, signs and pairs are then of that metric.
+of them, both for a cluster's daemons, write amplification, as far as they were measured. Shares, signs and pairs are then
+of that metric.
 
 **v** shows the charts of a workload instead of the table, where there is no room for them beside it: latency by percentile
 and the rate by second, all layouts over each other. `.` and `,` go to the next and the previous workload.

@@ -14,8 +14,10 @@ from raidtui.front.phrases import pairs, places, ranking_line
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.result import Built, Result
 from raidtui.model.units import duration_text, size_text
+from raidtui.results import daemons
 from raidtui.results.compare import compare
 from raidtui.results.comparison import Comparison, Row
+from raidtui.results.cores import ALL_HOSTS
 from raidtui.results.lines import (
     INVALID,
     MARKS,
@@ -122,6 +124,7 @@ def summary(result: Result, width: int) -> Content:
     _knees(sheet, comparison)
     _matrix(sheet, comparison)
     _limits(sheet, comparison)
+    _daemons(sheet, comparison)
     return sheet.content()
 
 
@@ -162,6 +165,16 @@ def _limits(sheet: Sheet, comparison: Comparison) -> None:
             words, room = f"{words}{written:<20} ", room - 21
         sheet.row((f" {cut(line.layout, label)} ", ""), (f"{cut(line.workload, load)} ", MUTED), words,
                   (cut(line.limiter, max(0, room)), ""))  # fmt: skip
+
+
+def _daemons(sheet: Sheet, comparison: Comparison) -> None:
+    """Add what the daemons of a cluster took on all hosts together, and what each of these cores carried."""
+    lines = [line for line in daemons.daemon_lines(comparison) if line[2] == ALL_HOSTS]
+    if lines:
+        sheet.head(daemons.TITLE, "cores on all hosts, and the rate for each")
+    for layout, workload, _, kind, seen, cores, *_, carried in lines:
+        words = f"{cores} cores{'' if seen == NOTHING else f', {seen} processes'}, {carried} for each"
+        sheet.fact(f"{layout}, {workload}, {kind}", words, column=max(14, sheet.width // 2))
 
 
 def _matrix(sheet: Sheet, comparison: Comparison) -> None:
