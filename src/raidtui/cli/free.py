@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from raidtui.base.text import clean
 from raidtui.cli.printers import ProgressLines
 from raidtui.cli.screen import connect, indented, print_json, show_or_json, text
+from raidtui.front.free import done_lines, erasing, found_on, heading
 from raidtui.model.convert import plain
 from raidtui.model.free import Freed, FreeLook, FreePlan, FreeProgress, FreeRequest
 from raidtui.model.problem import Exit
-from raidtui.model.units import duration_text, size_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,20 +35,18 @@ def free_command(args: Namespace) -> int:
     if args.json:
         print_json(plain(freed))
     else:
-        print(f"{clean(freed.disk)} is blank and free ({clean(freed.method)}, {duration_text(freed.seconds)}).")
-        print(f"Its first and last bytes as they were: {clean(freed.saved)} on the server.")
+        print(*done_lines(freed), sep="\n")
     return 0
 
 
 def show(plan: FreePlan, out: Console) -> None:
     """Print what would be erased, and the command that does it."""
-    disk = plan.disk
-    facts = ", ".join(filter(None, (clean(disk.model), size_text(disk.size_bytes), clean(disk.path))))
-    out.print(text(f"{clean(disk.id)} ({facts}) is used by nobody, and carries:"))
-    for reason in disk.reasons:
-        out.print(indented(clean(reason.message), 4, "  · "))
-    out.print(text(f"\nAll of it would be ERASED, in about {duration_text(plan.seconds)}. To do it:\n", "bold"))
-    out.print(text(f"  raidtui free {clean(disk.id)} --erase {clean(disk.id)}"), soft_wrap=True)
+    name = clean(plan.disk.id)
+    out.print(text(heading(plan)))
+    for found in found_on(plan):
+        out.print(indented(found, 4, "  · "))
+    out.print(text(f"\n{erasing(plan)} To do it:\n", "bold"))
+    out.print(text(f"  raidtui free {name} --erase {name}"), soft_wrap=True)
 
 
 COMMANDS: Final = {"free": (add_free_arguments, free_command)}

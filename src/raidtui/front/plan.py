@@ -105,17 +105,17 @@ def lines_to_type(plan: Plan) -> tuple[Line, ...]:
     single: list[Fingerprint] = []
     for alike in _alike(erased):
         if len(alike) > MOST_TYPED_ALIKE:
-            lines.append(Line(alike, _code(plan, alike)))
+            lines.append(Line(alike, _code(plan.digest, alike)))
         else:
             single += alike
     names = {disk.id: clean(writable_name(disk)).strip() for disk in single}
-    lines += [_line(plan, disk, names) for disk in erased if disk.id in names]
+    lines += [line_of(plan.digest, disk, names) for disk in erased if disk.id in names]
     return tuple(lines)
 
 
 def matches(line: Line, typed: str) -> bool:
-    """Return True if the text is exactly the expected one, apart from blanks around it."""
-    return typed.strip() == line.expected
+    """Return True if the text is exactly the expected one or the disk's whole name, apart from blanks around it."""
+    return typed.strip() in {line.expected, line.name or line.expected}
 
 
 def consented(lines: Sequence[Line], typed: Sequence[str]) -> tuple[str, ...] | None:
@@ -132,12 +132,15 @@ def _alike(disks: Sequence[Fingerprint]) -> list[tuple[Fingerprint, ...]]:
     return [tuple(group) for group in groups.values()]
 
 
-def _line(plan: Plan, disk: Fingerprint, names: Mapping[str, str]) -> Line:
-    """Return the shortest unique end of the disk's name, or a code if the name cannot be typed or is not unique."""
+def line_of(digest: str, disk: Fingerprint, names: Mapping[str, str]) -> Line:
+    """Return the shortest end of the disk's name that is unique among `names` (by id, with its own).
+
+    A code of the shown plan's digest stands for it if the name cannot be typed or is not unique.
+    """
     name = names[disk.id]
     others = [other for id_, other in names.items() if id_ != disk.id]
     if not name.isascii() or not name or name in others:
-        return Line((disk,), _code(plan, (disk,)))
+        return Line((disk,), _code(digest, (disk,)))
     for count in range(LEAST_CHARACTERS, len(name)):
         end = name[-count:]
         if end == end.strip() and not any(other.endswith(end) for other in others):
@@ -145,9 +148,9 @@ def _line(plan: Plan, disk: Fingerprint, names: Mapping[str, str]) -> Line:
     return Line((disk,), name, name)
 
 
-def _code(plan: Plan, disks: Sequence[Fingerprint]) -> str:
+def _code(digest: str, disks: Sequence[Fingerprint]) -> str:
     """Return a code that depends on the plan and the disks."""
-    facts = "\0".join([plan.digest, *sorted(f"{disk.id}\0{disk.wwid}" for disk in disks)])
+    facts = "\0".join([digest, *sorted(f"{disk.id}\0{disk.wwid}" for disk in disks)])
     digest = hashlib.sha256(facts.encode("utf-8", "backslashreplace")).digest()
     return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:_CODE_CHARACTERS])
 

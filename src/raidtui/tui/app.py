@@ -99,7 +99,7 @@ class RaidtuiApp(SharedApp):
         self._drawn = False
         """True once the first frame is there."""
         self._leaving = False
-        """True while the question about unsaved changes is open."""
+        """True while a question is open before the end."""
         self._begin = begin
 
     def on_load(self) -> None:
@@ -180,16 +180,29 @@ class RaidtuiApp(SharedApp):
         self.action_leave()
 
     def action_leave(self) -> None:
-        """End, after asking about unsaved changes of the draft."""
-        from raidtui.tui.compose.files import confirm_unsaved
+        """End, after asking about disks that are being freed, and unsaved changes of the draft."""
         from raidtui.tui.screens.base import ModeScreen
 
         for screen in self.screen_stack:
             if isinstance(screen, ModeScreen):
                 screen.take_pending()
-        if not self._leaving:
-            self._leaving = self.history.unsaved
-            confirm_unsaved(self, "Quit", self._leave, self._stay)
+        if self._leaving:
+            return
+        if any(state.going for state in self.freeing.values()):
+            from raidtui.tui.disks.freeing import leaving_words
+            from raidtui.tui.run.dialogs import Confirm
+
+            self._leaving = True
+            dialog = Confirm("A disk is being freed", leaving_words(self), yes="Leave all the same", no="Stay")
+            self.push_screen(dialog, lambda yes: self._ask_unsaved() if yes else self._stay())
+            return
+        self._ask_unsaved()
+
+    def _ask_unsaved(self) -> None:
+        from raidtui.tui.compose.files import confirm_unsaved
+
+        self._leaving = self.history.unsaved
+        confirm_unsaved(self, "Quit", self._leave, self._stay)
 
     def _leave(self) -> None:
         self.drafts.forget()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from raidtui.client.engine_client import EngineClient
+    from raidtui.model.disk import Disk
     from raidtui.model.protocol import DiskList
     from raidtui.tui.run.desk import RunDesk
     from raidtui.tui.run.feed import RunSaid
@@ -73,6 +74,27 @@ def of_disks(found: DiskList, now_s: float, before: Seen | None) -> Seen:
     return before._replace(at_s=now_s - found.age_s)
 
 
+class Freeing(NamedTuple):
+    """A disk that is being freed, or was freed, from this application."""
+
+    progress: str = ""
+    """`42 %: writing zeroes`; empty once it is done."""
+    saved: str = ""
+    """Folder on the server with its first and last bytes as they were."""
+
+    @property
+    def going(self) -> bool:
+        return bool(self.progress)
+
+
+@dataclass
+class DiskFreeing(Message):
+    """The freeing of a disk went on, ended (with `saved`), or failed (None)."""
+
+    disk: str
+    state: Freeing | None
+
+
 @dataclass
 class LinkChanged(Message):
     """The connection to the engine came or went."""
@@ -120,12 +142,17 @@ class SharedApp(KeyQueue):
         self.disks_changed: Signal[DiskList] = Signal(self, "disks")
         self.looking = False
         """True while a requested scan of the disks has not been answered."""
+        self.freeing: dict[str, Freeing] = {}
+        """Disks that were freed or are being freed from here, by id."""
+        self.freeing_changed: Signal[str] = Signal(self, "freeing")
         self.now: Callable[[], float] = time.monotonic
         self.history = History()
         self.draft_changed: Signal[Draft] = Signal(self, "draft")
         self.drafts = DraftKeeper(self)
         self.hosts: dict[str, tuple[str, ...]] = {}
         """ssh destinations of the hosts beside the storage server, by group."""
+        self.disks_there: dict[str, tuple[Disk, ...]] = {}
+        """Disks of those hosts as they were last seen on the screen Disks, by host: `nodes-1`."""
         self.notices: list[str] = []
         """Sentences about settings of the operator that were ignored."""
         self.run_words = ""
@@ -177,6 +204,31 @@ class SharedApp(KeyQueue):
         self.disks = message.disks
         self.disks_seen = of_disks(message.disks, self.now(), self.disks_seen)
         self.disks_changed.publish(message.disks)
+
+    def on_disk_freeing(self, message: DiskFreeing) -> None:
+        if message.state is not None:
+            self.freeing[message.disk] = message.state
+        else:
+            self.freeing.pop(message.disk, None)
+        self.freeing_changed.publish(message.disk)
+
+    @property
+    def every_disk(self) -> tuple[Disk, ...]:
+        """Return the storage server's disks and those seen of other hosts, which have their host before their id."""
+        import msgspec  # the first frame does without them
+
+        from raidtui.model.disk import on_host
+
+        here = self.disks.disks if self.disks is not None else ()
+        there = ((host, disk) for host, disks in self.disks_there.items() for disk in disks)
+        return (*here, *(msgspec.structs.replace(disk, id=on_host(host, disk.id)) for host, disk in there))
+
+    def see_disks_there(self, disks: dict[str, tuple[Disk, ...]]) -> None:
+        """Keep what was seen of other hosts' disks, and tell the screens if it is new."""
+        if disks != self.disks_there:
+            self.disks_there = disks
+            if self.disks is not None:
+                self.disks_changed.publish(self.disks)
 
     def look_at_disks(self) -> None:
         """Have the engine scan every disk now; the answer comes as `disks_changed`."""

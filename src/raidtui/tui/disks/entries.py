@@ -13,6 +13,7 @@ from raidtui.base.text import clean
 from raidtui.model.disk import Disk, Link, Reason, names_of
 from raidtui.model.units import size_text
 from raidtui.tui.draft import Draft, roles_of
+from raidtui.tui.shared import Freeing
 from raidtui.tui.widgets.glyphs import Glyphs
 
 _GENERATIONS = {2.5: "1.0", 5.0: "2.0", 8.0: "3.0", 16.0: "4.0", 32.0: "5.0", 64.0: "6.0"}
@@ -133,10 +134,17 @@ class Entry(NamedTuple):
 
     facts: Facts
     role: str = ""
+    freeing: Freeing | None = None
+    """Set if it was freed, or is being freed, from this application."""
 
     @property
     def id(self) -> str:
         return self.facts.id
+
+    @property
+    def progress(self) -> str:
+        """Return how far it is freed: `42 %: writing zeroes`; empty if it is not being freed."""
+        return self.freeing.progress if self.freeing is not None else ""
 
 
 class DiskEntries:

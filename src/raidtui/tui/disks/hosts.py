@@ -23,6 +23,7 @@ from raidtui.tui.draft import host_groups
 from raidtui.tui.widgets.glyphs import glyphs
 
 if TYPE_CHECKING:
+    from raidtui.model.disk import Disk
     from raidtui.tui.shared import SharedApp
 
 Named = dict[str, tuple[str, ...]]
@@ -107,6 +108,11 @@ class HostBar(Static):
             self._views[view.ref] = view
         self._draw()
         return True
+
+    @property
+    def disks(self) -> dict[str, tuple[Disk, ...]]:
+        """Return the disks that were seen of each host but the storage server."""
+        return {ref: view.disks for ref, view in self._views.items() if ref != STORAGE and view.disks}
 
     def _switch(self) -> Text:
         """Return the line of hosts; those before the marked one are left out as far as there is no room."""

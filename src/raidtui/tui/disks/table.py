@@ -146,6 +146,8 @@ class DiskRows(Rows):
     def _used(self, entry: Entry) -> str:
         """Return the use of a disk; the count of further reasons is never cut."""
         facts = entry.facts
+        if entry.progress:
+            return f"freeing {entry.progress}"
         return facts.used if facts.gone or facts.disk is None else used_by(facts.disk, self._used_room)
 
 
@@ -160,7 +162,8 @@ class DiskTable(LiveTable):
 
 A disk is free when every check says so; only free disks can be selected. **space** selects the disk under the cursor,
 **shift** and up or down a range, **a** all free disks of the same model and size. **r** gives the selected disks to a role
-of the draft, **x** takes them out of theirs. **enter** shows all facts about the disk, and how to free it.
+of the draft, **x** takes them out of theirs. **enter** shows all facts about the disk, and how to free it. **f** frees the
+disk under the cursor: it shows what is left on it, and erases that after you typed your consent, if nobody uses it.
 
 The list is updated continuously, and the head shows its age; **ctrl+r** looks at every disk now. If the draft has other
 hosts, **h** goes from one to the next: system, network and disks of each, as it was when it was asked.
@@ -175,12 +178,19 @@ hosts, **h** goes from one to the next: system, network and disks of each, as it
         ),
         Binding("enter", "choose", "Details", id="table.open", tooltip="Details of the disk under the cursor"),
         # Columns always fit here: `h` is not needed to go to the left.
-        Binding("h", "screen.host(1)", "Hosts", id="disks.host", tooltip="The next host of the draft"),
+        Binding("h", "host(1)", "Hosts", id="disks.host", tooltip="The next host of the draft"),
     ]
 
     def __init__(self, selectable: Callable[[str], bool], *, id: str, empty: str) -> None:
         super().__init__((), id=id, empty=empty, multi=True, selectable=selectable)
         self._entries: Sequence[Entry] = ()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        asked = self.screen if action == "host" else super()
+        return asked.check_action(action, parameters)
+
+    async def action_host(self, by: int) -> None:
+        await self.screen.run_action(f"host({by})")
 
     def present(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
@@ -254,7 +264,10 @@ def _size(disk: Disk) -> str:
 def _availability(entry: Entry, signs: Glyphs) -> Iterator[RenderableType]:
     """Yield why the disk is not free and how to free it, or the keys for a free disk."""
     facts = entry.facts
-    if facts.gone:
+    if entry.progress:
+        yield Text(f"It is being freed, {entry.progress}.", style="bold")
+        yield Text("It goes on while you do something else; the list shows when it is free.", style="dim")
+    elif facts.gone:
         yield Text(f"gone: {facts.serial}", style="bold")
         yield Text(
             f"The disk belongs to role {entry.role} but is missing. It is used again once it is back; x takes it out."
@@ -265,6 +278,9 @@ def _availability(entry: Entry, signs: Glyphs) -> Iterator[RenderableType]:
             from raidtui.front.phrases import look_line  # the first frame does without it
 
             yield Text(f"{look_line(facts.disk.look)}.")
+        if entry.freeing is not None and entry.freeing.saved:
+            where = f"{clean(entry.freeing.saved)} on the server."
+            yield Text(f"raidtui freed it. Its first and last 4 MiB as they were: {where}")
         keys = "x takes it out of its role." if entry.role else "space selects it, r gives it to a role."
         yield Text(keys, style="dim")
     elif facts.disk is not None:
@@ -274,3 +290,5 @@ def _availability(entry: Entry, signs: Glyphs) -> Iterator[RenderableType]:
             unfreeable = "it cannot be freed: the running system uses it" if reason.system else ""
             if remedy := reason.remedy or unfreeable:
                 yield hanging(f"  {signs.remedy}", Text(clean_lines(remedy), style="dim"))
+        if facts.state == "used":
+            yield Text("f erases what is on it, if nobody uses it; you are asked first.", style="dim")

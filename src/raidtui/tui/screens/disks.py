@@ -13,7 +13,8 @@ from textual.widgets import Input, Static
 
 from raidtui.base.text import clean, plural
 from raidtui.model.disk import host_of, on_host, plain_role
-from raidtui.tui.disks.entries import DiskEntries, Entry, fitting, ids_by_name, ordered, reasons_of, same_model, used_by
+from raidtui.tui.disks.entries import DiskEntries, Entry, fitting, ids_by_name, ordered, same_model
+from raidtui.tui.disks.notices import empty_words, not_freeable, not_selectable
 from raidtui.tui.disks.roles import ask_role
 from raidtui.tui.disks.smart import SmartData
 from raidtui.tui.disks.table import DiskTable, detail
@@ -60,11 +61,15 @@ class DisksScreen(ModeScreen):
         Binding("a", "all_alike", "All alike", id="disks.alike", tooltip="Select all free disks of this model and size"),
         Binding("r", "give_role", "Role", id="disks.role", tooltip="Give the selected disks to a role of the draft"),
         Binding("x,delete", "take_out", "No role", id="disks.no_role", tooltip="Take the disks out of their role"),
+        Binding("f", "free", "Free it", id="disks.free",
+                tooltip="Free this disk: show what is left on it and used by nobody (stale superblock, label, filesystem, "
+                "partitions), and erase (wipe) it"),
         Binding("slash", "filter", "Filter", id="disks.filter", tooltip="Filter by serial, model, kind, size, use"),
         Binding("ctrl+r", "refresh", "Look", id="disks.refresh", tooltip="Look at every disk again, now"),
         Binding("h", "host(1)", "Hosts", id="disks.host", tooltip="The next host: storage server, then those of the draft"),
         Binding("H", "host(-1)", "Host before", id="disks.host_before", tooltip="The host before", show=False),
-        Binding("tab", "other_pane", "Pane", id="disks.pane", tooltip="From the table to the details and back"),
+        Binding("tab", "other_pane", "Pane", id="disks.pane", tooltip="From the table to the details and back",
+                show=False),
         Binding("escape", "back", "Back", id="disks.back", show=False,
                 tooltip="Close the details, clear the filter, select nothing"),
         Binding("ctrl+z", "undo", "Undo", id="disks.undo", tooltip="Undo the last change of the draft", show=False),
@@ -98,6 +103,7 @@ class DisksScreen(ModeScreen):
     def on_mount(self) -> None:
         app = self.raidtui
         app.disks_changed.subscribe(self, lambda _: self._show())
+        app.freeing_changed.subscribe(self, lambda _: self._show())
         app.draft_changed.subscribe(self, lambda _: self._changed())
         app.link_changed.subscribe(self, lambda _: self._changed())
         self.query_one("#disk-detail").border_title = "Details"
@@ -135,7 +141,8 @@ class DisksScreen(ModeScreen):
         self._picked = frozenset(key for key in self._picked if self._selectable(key))
         self._shown = ordered(fitting(entries, self._filter.value), self._sort, self._descending)
         table = self._table
-        if (empty := self._empty_words()) != table.empty:
+        empty = empty_words(self.raidtui, self._other_host, bool(entries), self._filter.value)
+        if empty != table.empty:
             table.empty = empty
             table.redraw()
         table.present(self._shown)
@@ -151,23 +158,11 @@ class DisksScreen(ModeScreen):
         }  # fmt: skip
         of_host = draft._replace(bind=bind)
         if (host := self._other_host) is None:
-            return self._known_disks.entries(found.disks if found else (), of_host)
+            here = self._known_disks.entries(found.disks if found else (), of_host)
+            freeing = self.raidtui.freeing
+            return [one._replace(freeing=freeing.get(one.id)) for one in here] if freeing else here
         entries = DiskEntries().entries(host.disks, of_host) if host.disks else []
         return [one._replace(facts=one.facts._replace(id=on_host(ref, one.id))) for one in entries]
-
-    def _empty_words(self) -> str:
-        app = self.raidtui
-        if (host := self._other_host) is not None and not self._entries:
-            ref = clean(host.ref, 40)
-            if host.waits_for:
-                return f"{ref} has not answered yet …"
-            return f"No disks were found on {ref}." if host.kernel else f"{ref} was not seen.\nctrl+r asks again"
-        if app.disks is None:
-            there = clean(app.place, 60)
-            return f"connecting to {there} …" if app.link_state.problem is None else f"{there} does not answer yet"
-        if not self._entries:
-            return f"No disks were found on {clean(app.disks.host, 60)}.\nThey appear here as soon as they are plugged in."
-        return f"No disk fits the filter: {clean(self._filter.value, 40)}\nesc clears it"
 
     def _mark(self) -> None:
         table = self._table
@@ -222,13 +217,7 @@ class DisksScreen(ModeScreen):
             self._show_reason(entry)
 
     def _show_reason(self, entry: Entry) -> None:
-        facts = entry.facts
-        words = [f"{facts.serial} cannot be selected: {facts.used or 'the disk is missing'}"]
-        if facts.disk is not None and not facts.gone:
-            remedies = [clean(reason.remedy) for reason in reasons_of(facts.disk) if reason.remedy]
-            words = [f"{facts.serial} is not free: {used_by(facts.disk)}"]
-            words += ["The running system uses it; it cannot be freed."] if facts.state == "system" else remedies[:1]
-        self.notify("\n".join(words), severity="warning", markup=False, timeout=8)
+        self.notify(not_selectable(entry), severity="warning", markup=False, timeout=8)
 
     def action_all_alike(self) -> None:
         """Select every shown free disk of the same model and size as the one under the cursor."""
@@ -271,6 +260,18 @@ class DisksScreen(ModeScreen):
         if entries:
             words = f"{plural(len(entries), 'disk')} without a role"
             self.raidtui.change_draft(without_disks(self._draft_by_id(), {entry.id for entry in entries}), words)
+
+    def action_free(self) -> None:
+        """Show what is on the disk under the cursor, and ask whether to erase it."""
+        if (here := self._here) is None:
+            return
+        if why := not_freeable(here, self._other_host):
+            self.notify(why, severity="warning", timeout=5, markup=False)
+            return
+        from raidtui.tui.disks.freeing import ask_to_free  # the first frame does without it
+
+        self.notify(f"looking at {here.facts.serial} …", timeout=2, markup=False)
+        self.run_worker(ask_to_free(self, here.id), group="free", exclusive=True)
 
     def _draft_by_id(self) -> Draft:
         """Return the draft with disk names replaced by ids: a loaded draft may name disks by WWN."""
@@ -350,6 +351,7 @@ class DisksScreen(ModeScreen):
 
     def on_host_seen(self, message: HostSeen) -> None:
         if self._bar is not None and self._bar.take(message):
+            self.raidtui.see_disks_there(self._bar.disks)
             self._show()
 
     def action_filter(self) -> None:
@@ -409,7 +411,7 @@ class DisksScreen(ModeScreen):
         """Grey actions that have no disk to work on."""
         if action == "host":
             return bool(host_groups(self.raidtui.draft))
-        if action in ("all_alike", "give_role"):
+        if action in ("all_alike", "give_role", "free"):
             return True if self._entries else None
         if action == "take_out":
             return True if any(entry.role for entry in self._chosen_entries()) else None
