@@ -164,12 +164,50 @@ def test_what_cannot_be_there_is_refused_by_name(engine: EngineClient):  # noqa:
     assert caught.value.problems[0].code == "role-host"
 
 
-def test_a_preview_shows_what_stands_on_disks_of_hosts_without_sizes(engine: EngineClient):  # noqa: F811
+def test_a_preview_shows_what_stands_on_disks_of_hosts_without_sizes_before_these_were_seen(
+    engine: EngineClient,  # noqa: F811
+):
     shown = engine.call("preview", PreviewRequest(json.dumps(SCENARIO), {"data": (C, D)}), Preview)
     assert shown.problems == ()
-    sizes = {layout.name: layout.size_bytes for layout in shown.layouts}
-    assert sizes["here"]
-    assert not sizes["mirror"]
+    views = {layout.name: layout for layout in shown.layouts}
+    assert views["here"].size_bytes
+    assert (views["here"].on_each_of, views["mirror"].on_each_of) == ((), ("nodes-1", "nodes-2"))
+    assert views["mirror"].size_bytes is None
+    assert (views["mirror"].may_fail, views["mirror"].erases, shown.seconds) == (1, (), None)
+
+
+def test_a_preview_has_sizes_and_the_cost_of_the_run_once_the_disks_of_hosts_were_seen(
+    engine: EngineClient,  # noqa: F811
+):
+    disks = read_recording(RECORDED_DISKS).disks
+    request = PreviewRequest(json.dumps(SCENARIO), BIND, there={"nodes-1": disks, "nodes-2": disks})
+    shown = engine.call("preview", request, Preview)
+    assert shown.problems == ()
+    views, plan = {layout.name: layout for layout in shown.layouts}, planned(engine)
+    sizes = {disk.id: disk.size_bytes for disk in disks}
+    mirror, bare = views["mirror"], views["bare"]
+    assert mirror.size_bytes is not None
+    assert mirror.raw_bytes == sizes[A] + sizes[B] > 2 * mirror.size_bytes > 0
+    assert mirror.erases == tuple(disk for disk in ERASED if disk not in (C, D))
+    assert bare.size_bytes == min(sizes[A], sizes[B])
+    built = [command for command in mirror.build if "--create" in command]
+    assert len(built) == 1, "the commands of one host stand for those of all"
+    assert (shown.seconds, shown.cells, shown.erases) == (plan.seconds, len(plan.cells), plan.erases)
+    (host, *_) = mirror.stack.inputs["on"]
+    assert sorted(host.disks) == list(mirror.erases)
+
+
+def test_a_preview_names_the_choice_that_a_host_leaves_open(engine: EngineClient):  # noqa: F811
+    disks = read_recording(RECORDED_DISKS).disks
+    bind = {role: ids for role, ids in BIND.items() if role != "nodes-2:own"}
+    request = PreviewRequest(json.dumps(SCENARIO), bind, there={"nodes-1": disks, "nodes-2": disks})
+    shown = engine.call("preview", request, Preview)
+    (problem,) = shown.problems
+    assert (problem.code, problem.place) == ("ambiguous-binding", "$.roles.own")
+    assert "'nodes-2:own' needs 2 disks" in problem.message
+    views = {layout.name: layout for layout in shown.layouts}
+    assert views["mirror"].size_bytes is None
+    assert views["mirror"].stack.size_bytes, "of the host whose disks are chosen"
 
 
 def test_a_run_on_disks_of_hosts_from_plan_to_result(engine: EngineClient):  # noqa: F811

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -11,9 +12,12 @@ from made_compose import previewed as preview_of
 from pictures import same_picture
 from pilot import LARGE, SMALL, drive, until
 
+from raidtui.engine.compose.preview import preview
+from raidtui.model.describe import PreviewRequest
 from raidtui.tui.compose import edit
 from raidtui.tui.compose.document import at, exported_to
 from raidtui.tui.compose.drawing import Scene, drawing
+from raidtui.tui.compose.figures import figures
 from raidtui.tui.compose.form import form
 from raidtui.tui.compose.lists import ascii_signs
 from raidtui.tui.compose.outline import outline
@@ -86,6 +90,65 @@ def test_the_drawing_goes_from_the_clients_over_the_network_to_the_storage_serve
     view = next(view for view in preview_of(DRAFT).layouts if view.name == "iscsi")
     plain = "".join(ascii_signs(line).plain for line in drawing(view, Scene(THERE, DRAFT.bind, EXPORTED["hosts"]), 40))
     assert plain.replace("…", "").isascii()
+
+
+ON_NODES: dict[str, Any] = {
+    **DOCUMENT,
+    "name": "nodes",
+    "title": "RAID10 on each of three nodes",
+    "hosts": {"storage": {}, "nodes": {"count": 3}},
+    "roles": {"osd": {"count": 4, "host": "nodes"}},
+    "layouts": {"mirrors": {"md": {"level": "raid10", "on": "@osd"}}, "bare": {"disk": {"on": "@osd"}}},
+}
+NODES = Draft(ON_NODES, {f"nodes-{n}:osd": tuple(f"nodes-{n}:{disk}" for disk in IDS[:4]) for n in (1, 2, 3)})
+SEEN = {f"nodes-{n}": tuple(DISKS) for n in (1, 2, 3)}
+
+
+def of_nodes(draft: Draft, there: dict[str, tuple[Any, ...]], width: int = 76) -> tuple[str, str]:
+    """Return drawing and figures of the layout `mirrors`."""
+    request = PreviewRequest(json.dumps(draft.document), dict(draft.bind), there=there)
+    (view,) = [view for view in preview(request, DISKS).layouts if view.name == "mirrors"]
+    disks = THERE | {f"{host}:{disk.id}": disk for host, found in there.items() for disk in found}
+    scene = Scene(disks, draft.bind, draft.document["hosts"])
+    return tuple("\n".join(line.plain for line in lines) for lines in (drawing(view, scene, width), figures(view, width)))
+
+
+def test_a_layout_on_disks_of_hosts_is_drawn_with_sizes_once_these_were_seen():
+    drawn, told = of_nodes(NODES, SEEN)
+    assert "── on each of nodes-1 … nodes-3 ─" in drawn
+    assert all(f"nodes-{n}:{disk}" in drawn for n in (1, 2, 3) for disk in IDS[:4])
+    assert "missing" not in drawn
+    assert "3.5 TiB" in drawn.splitlines()[0]
+    assert "on each of 3 hosts" in told
+    gone, _ = of_nodes(NODES, {**SEEN, "nodes-2": tuple(DISKS[1:])})
+    assert gone.count("✗ missing") == 1
+
+
+def test_before_the_disks_of_hosts_were_seen_the_drawing_is_there_and_says_what_is_lacking():
+    drawn, told = of_nodes(Draft(ON_NODES, {}), {})
+    assert "on each of nodes-1 … nodes-3" in drawn
+    assert "4 disks, not chosen" in drawn
+    assert "TiB" not in drawn
+    assert "h on the screen Disks" in " ".join(told.split())
+    assert "missing" not in of_nodes(NODES, {})[0]
+
+
+def test_disks_that_are_seen_of_a_host_come_into_the_preview(shop):
+    async def talk(pilot):
+        app = pilot.app
+        screen = await opened(pilot)
+        await at_line(pilot, screen, "layouts", "mirrors")
+        await previewed(pilot, screen)
+        assert screen.preview.layouts[0].size_bytes is None
+        app.see_disks_there(SEEN)
+        await until(pilot, lambda: screen.preview.layouts[0].size_bytes)
+        assert screen.preview.seconds
+        screen.focus_pane("preview")
+        await previewed(pilot, screen)
+        await pilot.pause(0.1)
+        await same_picture(pilot, "compose-nodes-120")
+
+    drive(shop.app(NODES), talk, (120, 40))
 
 
 @pytest.mark.parametrize(("size", "name"), [(SMALL, "80"), (LARGE, "200")])

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from raidtui.base.text import clean, plural
+from raidtui.base.text import clean, named, plural
 from raidtui.cli.screen import connect, print_json, print_lines
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.files import document
@@ -255,7 +255,8 @@ def _layout_lines(layout: LayoutView) -> Iterator[str]:
     if layout.stack is not None:
         yield from stack_lines(layout.stack, 2)
     if layout.size_bytes is not None and layout.raw_bytes is not None:
-        yield f"  Capacity  {size_text(layout.size_bytes)} of {size_text(layout.raw_bytes)}"
+        each = f", on each of {named(layout.on_each_of, 4)}" if layout.on_each_of else ""
+        yield f"  Capacity  {size_text(layout.size_bytes)} of {size_text(layout.raw_bytes)}{each}"
     if layout.hosts_have:
         yield f"  Hosts     each has {clean(layout.hosts_have)}"
     if layout.may_fail is not None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
+from raidtui.model.disk import Disk
 from raidtui.model.plan import Amplification, Argv, Options, TargetKind
 from raidtui.model.problem import Problem
 
@@ -85,12 +87,17 @@ class Kinds(msgspec.Struct, frozen=True):
     presets: tuple[Preset, ...]
 
 
+_Disks = Annotated[tuple[Disk, ...], Meta(max_length=10_000)]
+
+
 class PreviewRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters of `preview`: a scenario that may be unfinished, and the disks chosen so far."""
 
     document: str
     bind: dict[str, tuple[str, ...]] = {}
     options: Options = Options()
+    there: Annotated[dict[str, _Disks], Meta(max_length=64)] = {}
+    """Disks of other hosts as they were last seen, by host (`nodes-1`)."""
 
 
 class Setting(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -178,6 +185,10 @@ class LayoutView(msgspec.Struct, frozen=True, omit_defaults=True):
     build: tuple[Argv, ...] = ()
     teardown: tuple[Argv, ...] = ()
     erases: tuple[str, ...] = ()
+    on_each_of: tuple[str, ...] = ()
+    """Hosts that each build the layout from disks of their own: sizes, ceiling and commands are those of one of them, the
+    one with the least room; `erases` and `data_disks` have the disks of all. Empty for the storage server.
+    """
     hosts_have: str = ""
     """Share of each host that it is exported to: `volumes of its own` or `a region of its own`."""
 

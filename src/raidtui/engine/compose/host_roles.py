@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.binding import bind, bind_partly
 from raidtui.model.disk import Disk, host_of, on_host
 from raidtui.model.hosts import HostGroup
 from raidtui.model.plan import Host
@@ -90,8 +90,32 @@ def bind_there(
         raise fail(UNKNOWN_ROLE, f"there is no role {strange!r} to bind", remedy=f"Roles: {', '.join(wanted)}.")
     disks, bound = disks_on(tuple(having.values())), dict[str, tuple[Disk, ...]]()
     for host in having:
-        own = {name: role for name, role in wanted.items() if host_of(name) == host}
-        named = {name: found for name, found in said.items() if name in own}
-        there = [msgspec.structs.replace(disk, id=on_host(host, disk.id)) for disk in disks[host]]
+        own, named, there = _of_host(host, wanted, said, disks[host])
         bound |= bind(own, named, there, wished)
     return bound
+
+
+def bind_there_partly(
+    roles: Mapping[str, Role], said: Said, wished: Said, of_hosts: Mapping[str, str], hosts: Mapping[str, Sequence[Host]],
+    disks: Mapping[str, Sequence[Disk]],
+) -> tuple[dict[str, tuple[Disk, ...]], tuple[Problem, ...]]:  # fmt: skip
+    """As `bind_partly`, for the roles of other hosts whose disks are known: `disks`, by `Host.ref`."""
+    wanted = {name: roles[role] for role in of_hosts for name in names_on(role, of_hosts, hosts)}
+    bound: dict[str, tuple[Disk, ...]] = {}
+    problems: list[Problem] = []
+    for host in dict.fromkeys(host_of(name) for name in wanted if host_of(name) in disks):
+        own, named, there = _of_host(host, wanted, said, disks[host])
+        found, wrong = bind_partly(own, named, there, wished)
+        bound |= found
+        # The scenario has the role once, and not for each host.
+        problems += (msgspec.structs.replace(one, place=one.place.replace(f".{host}:", ".")) for one in wrong)
+    return bound, tuple(problems)
+
+
+def _of_host(
+    host: str, wanted: Mapping[str, Role], said: Said, disks: Sequence[Disk]
+) -> tuple[dict[str, Role], dict[str, Sequence[str]], list[Disk]]:
+    """Return the roles of a host, the disks named for them, and the host's disks, all under their names in plans."""
+    own = {name: role for name, role in wanted.items() if host_of(name) == host}
+    named = {name: found for name, found in said.items() if name in own}
+    return own, named, [msgspec.structs.replace(disk, id=on_host(host, disk.id)) for disk in disks]

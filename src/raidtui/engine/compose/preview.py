@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -9,9 +10,9 @@ import msgspec
 
 from raidtui.engine.compose import cautions
 from raidtui.engine.compose.binding import bind_partly
-from raidtui.engine.compose.host_roles import hosted_roles
+from raidtui.engine.compose.host_roles import bind_there_partly, group_of, hosted_roles
 from raidtui.engine.compose.hosts import unnamed
-from raidtui.engine.compose.layout import Hosts, disk_part, plan_layout
+from raidtui.engine.compose.layout import Hosts, disk_part, plan_layout, plan_on_hosts
 from raidtui.engine.compose.planner import make_plan
 from raidtui.engine.compose.reading import open_document, reductions, silent, stacking
 from raidtui.engine.compose.settings import workload_settings
@@ -22,7 +23,8 @@ from raidtui.engine.compose.write_amplification import data_roles, expected
 from raidtui.load.catalog import engines
 from raidtui.load.engine import Pattern, rehearsal
 from raidtui.model.describe import HostedView, LayerView, LayoutView, Preview, PreviewRequest, WorkloadView
-from raidtui.model.disk import Disk, host_of
+from raidtui.model.disk import Disk, host_of, on_host
+from raidtui.model.hosts import HostGroup
 from raidtui.model.plan import Argv, Names, TargetKind
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.scenario import Entry, Load, Node
@@ -51,6 +53,16 @@ class _Asked(NamedTuple):
     patterns: Mapping[str, Pattern]
     quick: bool
     hosts: Hosts
+    groups: Mapping[str, HostGroup]
+
+    def grounds(self, node: Node) -> dict[str, Ground]:
+        """Return what a layout stands on, by host; the storage server's under the empty name."""
+        if not (group := group_of(node, self.ground.roles, self.groups)):
+            return {"": self.ground}
+        refs, binding = [host.ref for host in self.hosts[group]], self.ground.binding
+        have = {ref: {role: found for role in node.roles() if (found := binding.get(on_host(ref, role)))} for ref in refs}
+        beside = {role: tuple(disk for own in have.values() for disk in own.get(role, ())) for role in node.roles()}
+        return {ref: self.ground._replace(binding=own, beside=beside) for ref, own in have.items()}
 
     def loads_on(self, layout: str) -> dict[str, Load]:
         """Return the workloads that this layout is measured with."""
@@ -66,24 +78,26 @@ def preview(request: PreviewRequest, disks: Sequence[Disk]) -> Preview:
     sketch, options = document.sketch, request.options
     entries = {name: entry for name, entry in sketch.layouts.items() if not options.layouts or name in options.layouts}
     used = {role for entry in entries.values() if entry.value is not None for role in entry.value.roles()}
-    # Disks of other hosts are not known before a plan is made: what stands on them has no sizes.
     of_hosts = hosted_roles({name: role for name, role in sketch.roles.items() if name in used}, sketch.hosts)
     roles = {name: role for name, role in sketch.roles.items() if name in used and name not in of_hosts}
     here = (role for role in request.bind if role in roles or (role not in sketch.roles and not host_of(role)))
     said = {role: request.bind[role] for role in here}
     binding, unbound = bind_partly(roles, said, disks, document.earlier)
+    hosts = unnamed(sketch.hosts)
+    # What stands on disks of other hosts has no sizes as long as nobody has looked at these.
+    there, lacking = bind_there_partly(sketch.roles, request.bind, document.earlier, of_hosts, hosts, request.there)
+    binding |= there
     loads = {name: entry for name, entry in sketch.workloads.items() if _wanted(name, entry, options.workloads)}
     readable = {name: load for name, entry in loads.items() if (load := entry.value) is not None and load.spec is not None}
     patterns = {name: engines()[load.kind].pattern(load.spec) for name, load in readable.items()}
-    hosts = unnamed(sketch.hosts)
-    asked = _Asked(Ground(sketch.roles, binding, sketch.policy), readable, patterns, options.quick, hosts)
+    asked = _Asked(Ground(sketch.roles, binding, sketch.policy), readable, patterns, options.quick, hosts, sketch.hosts)
     layouts = [_layout(name, entry, asked) for name, entry in entries.items()]
     workloads = tuple(_workloads(loads, layouts, asked))
-    problems: list[Problem] = [*sketch.problems, *unbound]
+    problems: list[Problem] = [*sketch.problems, *unbound, *lacking]
     problems += [problem for made in layouts for problem in made.view.problems]
     problems += [problem for view in workloads for problem in view.problems]
     plan = None
-    if not problems and not of_hosts:
+    if not problems and all(on_host(host.ref, role) in there for role, group in of_hosts.items() for host in hosts[group]):
         try:
             plan = make_plan(document.scenario, binding, options, token=TOKEN, boot_id=_NO_BOOT, hosts=hosts)
         except ProblemError as error:
@@ -102,20 +116,23 @@ def preview(request: PreviewRequest, disks: Sequence[Disk]) -> Preview:
 
 
 def _layout(name: str, entry: Entry[Node], asked: _Asked) -> _Layout:
-    node, ground = entry.value, asked.ground
+    node = entry.value
     if node is None:
         return _Layout(LayoutView(name, None, entry.problems), None, None)
-    piece, planned = stack_of(node, ground), None
-    problems = list(dict.fromkeys((*entry.problems, *piece.problems)))
+    grounds = asked.grounds(node)
+    pieces = {host: stack_of(node, ground) for host, ground in grounds.items()}
+    # Of several hosts the one with the least room, where the disks of all of them are known.
+    shown = min(pieces, key=lambda host: _room_bytes(pieces[host]))
+    piece, planned = pieces[shown], None
+    problems = list(dict.fromkeys((*entry.problems, *(problem for one in pieces.values() for problem in one.problems))))
     readable = all(layer.sound for layer in node.walk())
-    if readable and not problems and all(role in ground.binding for role in node.roles()):
-        parts = {role: tuple(map(disk_part, disks)) for role, disks in ground.binding.items()}
+    if readable and not problems and all(role in ground.binding for ground in grounds.values() for role in node.roles()):
         try:
-            planned = plan_layout(node, parts, Names(TOKEN), ground.policy, asked.hosts)
+            planned = _planned(node, grounds, asked)
         except ProblemError as error:
             problems += error.problems
     stack = piece.view if isinstance(piece.view, LayerView) else None
-    view = LayoutView(name, stack, tuple(problems))
+    view = LayoutView(name, stack, tuple(problems), on_each_of=tuple(host for host in pieces if host))
     if not readable or piece.shape is None or problems:
         return _Layout(view, piece, None)
     view = msgspec.structs.replace(
@@ -125,27 +142,44 @@ def _layout(name: str, entry: Entry[Node], asked: _Asked) -> _Layout:
         may_fail_words=piece.words,
         write_penalty=piece.penalty,
         read_penalty=piece.read_penalty,
-        small_write=expected(node, ground.roles, _SMALL),
-        large_write=expected(node, ground.roles, _LARGE),
+        small_write=expected(node, asked.ground.roles, _SMALL),
+        large_write=expected(node, asked.ground.roles, _LARGE),
         stripe_bytes=piece.shape.stripe_bytes,
     )
     if planned is not None:
+        data = data_roles(node, asked.ground.roles)
         view = msgspec.structs.replace(
             view,
             size_bytes=piece.shape.size_bytes,
             raw_bytes=sum(disk.size_bytes for disk in piece.disks),
-            ceiling=ceiling_of(piece, one_by_one=len(planned.targets) > 1),
-            build=_commands(planned.build),
-            teardown=_commands(planned.teardown),
-            erases=tuple(sorted(disk.id for disk in piece.disks)),
-            data_disks=tuple(disk.id for role in data_roles(node, ground.roles) for disk in ground.binding[role]),
-            hosts_have=next((one.words for target in planned.targets for one in target.on), ""),
+            ceiling=ceiling_of(piece, one_by_one=len(planned.targets) > len(pieces)),
+            build=_commands(planned.build, shown),
+            teardown=_commands(planned.teardown, shown),
+            erases=tuple(sorted(disk.id for one in pieces.values() for disk in one.disks)),
+            data_disks=tuple(disk.id for ground in grounds.values() for role in data for disk in ground.binding[role]),
+            hosts_have="" if shown else next((one.words for target in planned.targets for one in target.on), ""),
         )
     return _Layout(view, piece, planned, node)
 
 
-def _commands(drafts: Sequence[Draft]) -> tuple[Argv, ...]:
-    return tuple(command for draft in drafts for command in draft.commands)
+def _room_bytes(piece: Piece) -> float:
+    return piece.shape.size_bytes if piece.shape is not None and piece.known else math.inf
+
+
+def _planned(node: Node, grounds: Mapping[str, Ground], asked: _Asked) -> Planned:
+    """Return the layout as it would be built: here, or on each of its hosts. Raises ProblemError."""
+    policy = asked.ground.policy
+    parts = {
+        host: {role: tuple(map(disk_part, disks)) for role, disks in ground.binding.items()}
+        for host, ground in grounds.items()
+    }
+    if "" in parts:
+        return plan_layout(node, parts[""], Names(TOKEN), policy, asked.hosts)
+    return plan_on_hosts(node, parts, Names(TOKEN), policy)
+
+
+def _commands(drafts: Sequence[Draft], host: str) -> tuple[Argv, ...]:
+    return tuple(command for draft in drafts if draft.host == host for command in draft.commands)
 
 
 def _warnings(name: str, node: Node, piece: Piece, planned: Planned | None, asked: _Asked) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -29,6 +30,8 @@ class Ground(NamedTuple):
     roles: Mapping[str, Role]
     binding: Mapping[str, tuple[Disk, ...]]
     policy: Policy
+    beside: Mapping[str, tuple[Disk, ...]] = MappingProxyType({})
+    """Disks of all hosts that have a role, by role: they are drawn, while `binding` has those of one host."""
 
 
 class Piece(NamedTuple):
@@ -86,7 +89,7 @@ def _words(layer: Layer[Any], spec: Any, counts: Mapping[str, int]) -> str:
 def _role(name: str, ground: Ground) -> Piece:
     disks, count = ground.binding.get(name, ()), ground.roles[name].count
     size_bytes = min((disk.size_bytes for disk in disks), default=None)
-    view = RoleView(name, count, tuple(disk.id for disk in disks), size_bytes)
+    view = RoleView(name, count, tuple(disk.id for disk in ground.beside.get(name, disks)), size_bytes)
     parts = tuple(map(disk_part, disks)) or tuple(_any_disk(name, number) for number in range(count))
     return Piece(view, count, parts, bool(disks), disks, may_fail=0, data=disks)
 

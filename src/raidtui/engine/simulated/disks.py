@@ -6,6 +6,7 @@ import hashlib
 import time
 import uuid
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -81,7 +82,7 @@ def simulated_server(word: str) -> Server:
         watch=_watch,
         recover=_recover,
         look_at=_look_at,
-        see_hosts=_see_hosts,
+        see_hosts=partial(_see_hosts, found.disks),
         disks_on=lambda hosts: {host.ref: found.disks for host in hosts},
         read_smart=lambda disk: Smart(SMART_SCHEMA, disk.id, "the disk is recorded, not real"),
         runner=("runner", "--simulate", word),
@@ -102,13 +103,15 @@ def _look_at(groups: Mapping[str, Sequence[str]]) -> dict[str, tuple[Host, ...]]
     return {group: tuple(host for other, host in hosts if other == group) for group in groups}
 
 
-def _see_hosts(storage: HostView, groups: Mapping[str, Sequence[str]]) -> Generator[HostView, None, HostList]:
-    """Tell of hosts with one interface each, and without disks."""
+def _see_hosts(
+    disks: tuple[Disk, ...], storage: HostView, groups: Mapping[str, Sequence[str]]
+) -> Generator[HostView, None, HostList]:
+    """Tell of hosts with one interface each, and the recorded disks."""
     storage = HostView(ref=storage.ref, host=storage.host, kernel=_NO_KERNEL, disks=storage.disks)
     network = (Interface("eth0", driver="simulated", up=True, speed_mbit_s=25_000, mtu=9000),)
     views = tuple(
         HostView(ref=host.ref, address=host.address, host=host.host, kernel=host.kernel, fio="simulated",
-                 own_address=host.own_address, networks=network)
+                 own_address=host.own_address, networks=network, disks=disks)
         for group in _look_at(groups).values() for host in group
     )  # fmt: skip
     yield from (storage, *views)

@@ -19,12 +19,11 @@ from raidtui.model.convert import plain
 from raidtui.model.describe import Kinds, Preview, PreviewRequest
 from raidtui.model.disk import Disk, lasting
 from raidtui.model.problem import Problem, ProblemError
-from raidtui.model.protocol import DiskList
 from raidtui.tui.compose import edit
 from raidtui.tui.compose.document import Path, at, path_of, shared_steps
-from raidtui.tui.compose.drawing import short
 from raidtui.tui.compose.edit import Change
 from raidtui.tui.compose.editor import Editor
+from raidtui.tui.compose.figures import short
 from raidtui.tui.compose.form import form
 from raidtui.tui.compose.fresh import Judged, Verdicts
 from raidtui.tui.compose.lists import FormList, LineList, ValueGiven, outline_line
@@ -121,9 +120,9 @@ class Composer(ModeScreen):
 
     def on_mount(self) -> None:
         app = self.raidtui
-        self._asked_of = lasting(app.disks.disks) if app.disks else ()
+        self._asked_of = lasting(app.every_disk)
         app.draft_changed.subscribe(self, lambda _: self._draft_changed())
-        app.disks_changed.subscribe(self, self._disks_changed)
+        app.disks_changed.subscribe(self, lambda _: self._disks_changed())
         app.link_changed.subscribe(self, lambda _: self._ask_kinds())
         self.show_pane("outline")
         self.query_one("#outline").focus()
@@ -145,9 +144,8 @@ class Composer(ModeScreen):
 
     @property
     def disks(self) -> Mapping[str, Disk] | None:
-        """Present disks by id; None if they are unknown yet."""
-        found = self.raidtui.disks
-        return None if found is None else {disk.id: disk for disk in found.disks}
+        """Present disks by id, also those seen of other hosts; None if they are unknown yet."""
+        return None if self.raidtui.disks is None else {disk.id: disk for disk in self.raidtui.every_disk}
 
     @property
     def line(self) -> Line | None:
@@ -185,7 +183,8 @@ class Composer(ModeScreen):
 
     async def _take_preview(self, asked: int) -> None:
         draft, disks = self.working, self._asked_of
-        request = PreviewRequest(json.dumps(draft.document, ensure_ascii=False), dict(draft.bind))
+        document = json.dumps(draft.document, ensure_ascii=False)
+        request = PreviewRequest(document, dict(draft.bind), there=self.raidtui.disks_there)
         try:
             found = await self.raidtui.link.call("preview", plain(request), Preview)
         except ProblemError as error:
@@ -201,9 +200,9 @@ class Composer(ModeScreen):
         self.lost = problems
         self.show_all()
 
-    def _disks_changed(self, found: DiskList) -> None:
+    def _disks_changed(self) -> None:
         """Preview again if a disk or its use changed, not if only its temperature did."""
-        if (disks := lasting(found.disks)) != self._asked_of:
+        if (disks := lasting(self.raidtui.every_disk)) != self._asked_of:
             self._asked_of = disks
             self._draft_changed()
 

@@ -1,9 +1,8 @@
-"""Preview as lines of text: the drawing of a layout, and the figures of layouts, workloads and scenario. Pure."""
+"""The drawing of a layout, as lines of text: from its target down to the disks. Pure."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -11,14 +10,11 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from raidtui.base.text import clean, plural
-from raidtui.model.describe import Ceiling, LayerView, LayoutView, Preview, RoleView, WorkloadView
-from raidtui.model.disk import Disk
-from raidtui.model.plan import Argv
-from raidtui.model.units import duration_text, size_text
-from raidtui.results.rates import mb_s_text
+from raidtui.model.describe import LayerView, LayoutView, RoleView
+from raidtui.model.disk import Disk, host_of, plain_role
+from raidtui.model.units import size_text
 from raidtui.tui.compose.document import at
-from raidtui.tui.compose.lists import ACCENT, BAD, DIM, WARN, beside, cut, cut_front, ends, fill
-from raidtui.tui.widgets.glyphs import glyphs
+from raidtui.tui.compose.lists import ACCENT, BAD, DIM, beside, cut, cut_front, ends, fill
 
 WIDEST: Final = 96
 _PROTOCOLS: Final = {
@@ -29,6 +25,8 @@ _LEAST: Final = 18
 """Least width of a readable box."""
 _MOST_ROWS: Final = 24
 """Largest number of lines for disks in one box; further disks are counted."""
+
+
 class Scene(NamedTuple):
     """Disks that a drawing may show."""
 
@@ -45,8 +43,10 @@ def drawing(view: LayoutView, scene: Scene, width: int) -> list[Content]:
     if view.stack is None:
         return []
     width = max(_LEAST, min(width, WIDEST))
-    return [_target(view, width), *_hosts(scene, view.stack, view.size_bytes, width),
-            *_box_of(scene, view.stack, width, width // 2)]  # fmt: skip
+    above = _hosts(scene, view.stack, view.size_bytes, width)
+    if view.on_each_of:
+        above = [_edge(f"on each of {refs_words(view.on_each_of)}", width)]
+    return [_target(view, width), *above, *_box_of(scene, view.stack, width, width // 2)]
 
 
 def _hosts(scene: Scene, top: LayerView, size_bytes: int | None, width: int) -> list[Content]:
@@ -59,24 +59,31 @@ def _hosts(scene: Scene, top: LayerView, size_bytes: int | None, width: int) -> 
         return []
     found = at(scene.groups, (group, "count"), 1) if group in scene.groups else None
     count = found if isinstance(found, int) and found > 0 else 0
-    refs = f"{group}-1" if count == 1 else f"{group}-1{', ' if count == 2 else ' … '}{group}-{count}"
+    refs = refs_words([f"{group}-{number}" for number in range(1, count + 1)])
     each = Content.styled(f"{size_text(size_bytes // count)} each", "bold") if count and size_bytes else Content("")
-    lines = [ends(Content(clean(refs, 60)) if count else Content.styled("✗ no such group", BAD), each, width - 4)]
+    lines = [ends(Content(refs) if count else Content.styled("✗ no such group", BAD), each, width - 4)]
     lines.append(Content.styled("each loads a region of its own" if count != 1 else "loads all of it", DIM))
     title = Content.styled(clean(group, 31), "bold " + ACCENT)
     corner = Content.styled(plural(count, "host") if count else "", DIM)
     box = _framed(title, corner, lines, width, middle, [middle])
     transport = str(given.get("transport", ""))
     protocol = _PROTOCOLS.get((top.kind, transport), f"{top.kind} {transport}".strip())
-    return [*box, _connectors([(middle, f"network, {protocol}")], width), _edge(scene, width)]
+    storage = cut(next(iter(scene.groups), "storage server"), 31)
+    return [*box, _connectors([(middle, f"network, {protocol}")], width), _edge(storage, width)]
 
 
-def _edge(scene: Scene, width: int) -> Content:
-    """`── storage ─────────┼─────────`: from here on it is the storage server."""
+def refs_words(refs: Sequence[str]) -> str:
+    """`nodes-1, nodes-2`; of more than two the first and the last: `nodes-1 … nodes-8`."""
+    return clean(", ".join(refs) if len(refs) <= 2 else f"{refs[0]} … {refs[-1]}", 60)
+
+
+def _edge(where: str, width: int) -> Content:
+    """`── storage ─────────┼─────────`: from here on it is on this server, or on each of these."""
     middle = width // 2
-    name = cut(clean(next(iter(scene.groups), "storage server"), 31), middle - 5)
-    head = Content.assemble(("── ", DIM), (name, "bold"), " ")
-    rest = "─" * max(0, middle - head.cell_length) + "┼" + "─" * max(0, width - middle - 1)
+    head = Content.assemble(("── ", DIM), (cut(clean(where, 80), width - 6), "bold"), " ")
+    if head.cell_length > middle:
+        return fill(Content.assemble(head, ("─" * (width - head.cell_length), DIM)), width)
+    rest = "─" * (middle - head.cell_length) + "┼" + "─" * max(0, width - middle - 1)
     return fill(Content.assemble(head, (rest, DIM)), width)
 
 
@@ -166,7 +173,9 @@ def _role(scene: Scene, part: RoleView, width: int, joint: int | None) -> list[C
 
 
 def _ids(scene: Scene, part: RoleView) -> tuple[str, ...]:
-    return part.disks or scene.bind.get(part.role, ())
+    there = (ids for role, ids in scene.bind.items() if host_of(role) and plain_role(role) == part.role)
+    here = part.disks or scene.bind.get(part.role, ())
+    return tuple(dict.fromkeys((*here, *(disk for ids in there for disk in ids))))
 
 
 def _disks(scene: Scene, ids: tuple[str, ...], width: int) -> list[Content]:
@@ -185,7 +194,9 @@ def _disks(scene: Scene, ids: tuple[str, ...], width: int) -> list[Content]:
 
 def _disk(scene: Scene, disk_id: str, width: int) -> Content:
     disk = scene.disks.get(disk_id) if scene.disks is not None else None
-    gone = scene.disks is not None and disk is None
+    # Of a host that nobody has looked at yet, no disk is known.
+    seen = {host_of(known) for known in scene.disks or ()}
+    gone = scene.disks is not None and disk is None and (host_of(disk_id) in seen or not _of_group(scene, disk_id))
     if disk is not None and disk.reasons:
         right = Content.styled("✗ not free", BAD)
     elif gone:
@@ -194,6 +205,11 @@ def _disk(scene: Scene, disk_id: str, width: int) -> Content:
         right = Content(size_text(disk.size_bytes)) if disk else Content("")
     name = cut_front(clean(disk_id, 60), max(4, width - right.cell_length - 1))
     return ends(Content.styled(name, BAD) if gone else Content(name), right, width)
+
+
+def _of_group(scene: Scene, disk_id: str) -> bool:
+    """Return True if the disk is one of another host: `nodes-1:S4EV…`."""
+    return host_of(disk_id).rpartition("-")[0] in scene.groups
 
 
 def _framed(
@@ -225,176 +241,3 @@ def _connectors(joints: list[tuple[int, str]], width: int) -> Content:
         line = line.pad_right(max(0, where - line.cell_length))
         line = line + Content.assemble(("│", DIM), " ", clean(name, 30))
     return fill(line, width)
-
-
-_LABEL = 15
-
-
-def figures(view: LayoutView, width: int) -> list[Content]:
-    """Return capacity, tolerated failures, write penalty, stripe and ceiling: one wrapped line each."""
-    penalty, stripe = view.write_penalty, view.stripe_bytes
-    facts = {
-        "usable": _usable(view),
-        "may fail": _may_fail(view),
-        "write penalty": None if penalty is None else Content(f"{penalty:g} reads and writes of disks for one small write"),
-        "full stripe": None if stripe is None else Content(size_text(stripe)),
-        "ceiling": Content(_ceiling(view.ceiling)) if view.ceiling else None,
-    }
-    return [line for name, fact in facts.items() for line in _fact(name, fact or Content.styled("–", DIM), width)]
-
-
-def short(view: LayoutView) -> str:
-    """Return a layout's figures for a border: `5.2 TiB · 1 may fail · 4 I/O a write`."""
-    parts = []
-    if view.size_bytes is not None:
-        parts.append(size_text(view.size_bytes))
-    if view.may_fail is not None:
-        parts.append(f"{view.may_fail} may fail")
-    if view.write_penalty is not None:
-        parts.append(f"{view.write_penalty:g} I/O a write")
-    if view.problems:
-        parts.append(plural(len(view.problems), "problem"))
-    elif view.warnings:
-        parts.append(plural(len(view.warnings), "warning"))
-    return " · ".join(parts)
-
-
-def warning_lines(warnings: Sequence[str], width: int) -> list[Content]:
-    sign = Content.styled("! ", f"bold {WARN}")
-    return [line for one in warnings for line in _hanging(sign, Content.styled(clean(one, 400), WARN), width)]
-
-
-def load_lines(view: WorkloadView, width: int) -> list[Content]:
-    """Return a workload's description and duration."""
-    return [*_fact("load", Content(clean(view.words)), width), *_fact("takes", Content(duration_text(view.seconds)), width)]
-
-
-def overview(preview: Preview, width: int) -> list[Content]:
-    """Return all layouts in a table, and the cost of the whole run."""
-    lines = [*_table(preview.layouts, width), Content("")] if preview.layouts else []
-    cells = plural(preview.cells, "cell") if preview.cells else "–"
-    lines += _fact("to measure", Content(cells), width)
-    if preview.seconds is not None:
-        takes = "at most about" if preview.ends_early else "takes about"
-        lines += _fact(takes, Content(duration_text(preview.seconds)), width)
-        most = preview.writes_bytes
-        writes = "not known: bounded by time alone" if most is None else f"at most {size_text(most)}"
-        lines += _fact("writes", Content(writes), width)
-    if preview.erases:
-        lines += _fact("erases", Content(plural(len(preview.erases), "disk")), width)
-    return lines
-
-
-_SETTINGS_OF_LVM: Final = "--config"
-"""Option of every command of LVM that keeps it from asking daemons and from writing backups."""
-
-
-def readable(argv: Argv) -> Argv:
-    """Return a command without LVM's settings, which are the same in all of them."""
-    tool = argv[0].rpartition("/")[2] if argv else ""
-    if tool[:2] not in ("lv", "vg", "pv") or _SETTINGS_OF_LVM not in argv:
-        return argv
-    place = argv.index(_SETTINGS_OF_LVM)
-    return (*argv[:place], *argv[place + 2 :])
-
-
-def command_lines(commands: Sequence[Argv], width: int, *, exact: bool = False) -> list[Content]:
-    shown = commands if exact else [readable(argv) for argv in commands]
-    quoted = ([clean(shlex.quote(word), 300) for word in argv] for argv in shown)
-    return [Content(line) for words in quoted for line in _wrapped(words, width)]
-
-
-def commands_text(commands: Sequence[Argv]) -> str:
-    """Return commands for the clipboard, one per line."""
-    return "".join(f"{shlex.join(argv)}\n" for argv in commands)
-
-
-def heading(text: str, width: int, hint: str = "") -> Content:
-    left = Content.assemble((text, f"bold {ACCENT}"), " ")
-    right = Content.styled(f" {hint}" if hint else "", DIM)
-    return left + Content.styled("─" * max(0, width - left.cell_length - right.cell_length), "$panel") + right
-
-
-def _usable(view: LayoutView) -> Content | None:
-    if view.size_bytes is None:
-        return None
-    if not view.raw_bytes:
-        return Content.styled(size_text(view.size_bytes), "bold")
-    share = f"  {view.size_bytes / view.raw_bytes * 100:.0f} % of {size_text(view.raw_bytes)} raw"
-    return Content.assemble((size_text(view.size_bytes), "bold"), (share, DIM))
-
-
-def _may_fail(view: LayoutView) -> Content | None:
-    if view.may_fail is None:
-        return None
-    count = str(view.may_fail) if view.may_fail else "none"
-    style = f"bold {BAD}" if not view.may_fail else "bold"
-    return Content.assemble((count, style), (f"  {clean(view.may_fail_words, 300)}", DIM))
-
-
-def _ceiling(ceiling: Ceiling) -> str:
-    parts = [
-        f"{name} {mb_s_text(rate)} MB/s"
-        for name, rate in (("read", ceiling.read_bytes_per_s), ("write", ceiling.write_bytes_per_s))
-        if rate is not None
-    ]
-    return f"{', '.join(parts)} ({clean(ceiling.source, 120)})"
-
-
-def _fact(label: str, value: Content, width: int) -> list[Content]:
-    return _hanging(Content.styled(label.ljust(_LABEL), DIM), value, width)
-
-
-def _hanging(label: Content, value: Content, width: int) -> list[Content]:
-    first, *more = value.wrap(max(10, width - label.cell_length)) or [Content("")]
-    return [label + first, *(Content(" " * label.cell_length) + line for line in more)]
-
-
-_COLUMNS = (("usable", 9), ("may fail", 9), ("of raw", 7), ("I/O a write", 11))
-"""Titles and widths without the blank before each, the most important first."""
-_MARK_WIDTH = 5
-"""Width of a layout's count of problems or warnings: `  ✗ 9`."""
-
-
-def _table(views: Sequence[LayoutView], width: int) -> list[Content]:
-    marked = any(view.problems or view.warnings for view in views)
-    left = width - (_MARK_WIDTH if marked else 0)
-    names = min(28, max(8, *(cell_len(clean(view.name)) for view in views)))
-    shown = [title for title, _ in _COLUMNS]
-    while len(shown) > 1 and names + sum(size + 1 for title, size in _COLUMNS if title in shown) > left:
-        shown.pop()
-    names = max(4, min(names, left - sum(size + 1 for title, size in _COLUMNS if title in shown)))
-
-    def row(name: str, words: Mapping[str, str]) -> str:
-        cells = "".join(f" {words[title]:>{size}}" for title, size in _COLUMNS if title in shown)
-        return f"{cut(name, names):<{names}}{cells}"
-
-    head = Content.styled(row("layout", {title: title for title, _ in _COLUMNS}), DIM)
-    return [head, *(Content(row(clean(view.name), _figures(view))) + _mark(view) for view in views)]
-
-
-def _figures(view: LayoutView) -> dict[str, str]:
-    share = f"{view.size_bytes / view.raw_bytes * 100:.0f} %" if view.size_bytes is not None and view.raw_bytes else "–"
-    return {
-        "usable": size_text(view.size_bytes) if view.size_bytes is not None else "–",
-        "may fail": str(view.may_fail) if view.may_fail is not None else "–",
-        "of raw": share,
-        "I/O a write": f"{view.write_penalty:g}" if view.write_penalty is not None else "–",
-    }
-
-
-def _mark(view: LayoutView) -> Content:
-    if view.problems:
-        return Content.styled(f"  {'✗' if glyphs().unicode else 'x'} {len(view.problems)}", BAD)
-    return Content.styled(f"  ! {len(view.warnings)}", WARN) if view.warnings else Content("")
-
-
-def _wrapped(words: list[str], width: int) -> Iterator[str]:
-    line = ""
-    for word in words:
-        if line and len(line) + 1 + len(word) + 2 > width:
-            yield f"{line} \\"
-            line = f"  {word}"
-        else:
-            line = f"{line} {word}" if line else word
-    yield line

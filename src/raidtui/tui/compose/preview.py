@@ -20,11 +20,10 @@ from raidtui.model.disk import Disk
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Problem
 from raidtui.tui.compose.document import Path, groups_of, path_of, place_of
-from raidtui.tui.compose.drawing import (
-    Scene,
+from raidtui.tui.compose.drawing import Scene, drawing
+from raidtui.tui.compose.figures import (
     command_lines,
     commands_text,
-    drawing,
     figures,
     heading,
     load_lines,
@@ -133,7 +132,8 @@ The layout as it would be built, from its target down to the disks, and its figu
             down = layout.teardown if layout is not None else ()
             less = any(readable(argv) != argv for argv in (*self.commands, *down))
             turn = f" · v: {'shorter' if self.exact else 'exact'}" if less else ""
-            after += [*([Content("")] if after else []), heading("commands", width, f"c: copy{turn}")]
+            where = f" on {layout.on_each_of[0]} (1 of {len(layout.on_each_of)})" if layout and layout.on_each_of else ""
+            after += [*([Content("")] if after else []), heading(f"commands{where}", width, f"c: copy{turn}")]
             after += command_lines(self.commands, width, exact=self.exact)
         if layout is not None and layout.teardown:
             after += [Content(""), heading("and to take it down", width)]

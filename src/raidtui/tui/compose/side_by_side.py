@@ -9,7 +9,8 @@ from typing import Final
 from textual.content import Content
 
 from raidtui.model.describe import LayoutView
-from raidtui.tui.compose.drawing import Scene, drawing, heading, short
+from raidtui.tui.compose.drawing import Scene, drawing
+from raidtui.tui.compose.figures import heading, short
 
 _LEAST_WIDTH: Final = 32
 """Cells of a drawing, at least."""
