@@ -151,8 +151,8 @@ def line_of(digest: str, disk: Fingerprint, names: Mapping[str, str]) -> Line:
 def _code(digest: str, disks: Sequence[Fingerprint]) -> str:
     """Return a code that depends on the plan and the disks."""
     facts = "\0".join([digest, *sorted(f"{disk.id}\0{disk.wwid}" for disk in disks)])
-    digest = hashlib.sha256(facts.encode("utf-8", "backslashreplace")).digest()
-    return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:_CODE_CHARACTERS])
+    hashed = hashlib.sha256(facts.encode("utf-8", "backslashreplace")).digest()
+    return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in hashed[:_CODE_CHARACTERS])
 
 
 def replay_line(plan: Plan, scenario: str, options: Options, *, on: Sequence[str] = (), more: Sequence[str] = ()) -> str:

@@ -186,8 +186,9 @@ hosts, **h** goes from one to the next: system, network and disks of each, as it
         self._entries: Sequence[Entry] = ()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        asked = self.screen if action == "host" else super()
-        return asked.check_action(action, parameters)
+        if action == "host":
+            return self.screen.check_action(action, parameters)
+        return super().check_action(action, parameters)
 
     async def action_host(self, by: int) -> None:
         await self.screen.run_action(f"host({by})")
