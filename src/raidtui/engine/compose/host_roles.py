@@ -99,7 +99,7 @@ def bind_there_partly(
     roles: Mapping[str, Role], said: Said, wished: Said, of_hosts: Mapping[str, str], hosts: Mapping[str, Sequence[Host]],
     disks: Mapping[str, Sequence[Disk]],
 ) -> tuple[dict[str, tuple[Disk, ...]], tuple[Problem, ...]]:  # fmt: skip
-    """As `bind_partly`, for the roles of other hosts whose disks are known: `disks`, by `Host.ref`."""
+    """Bind the roles of other hosts as `bind_partly` does, where their disks are known: `disks`, by `Host.ref`."""
     wanted = {name: roles[role] for role in of_hosts for name in names_on(role, of_hosts, hosts)}
     bound: dict[str, tuple[Disk, ...]] = {}
     problems: list[Problem] = []
