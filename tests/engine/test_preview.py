@@ -205,6 +205,29 @@ def test_which_disks_may_fail_is_said_in_words() -> None:
     assert layout(found, "each").may_fail == 0
 
 
+def test_what_may_fail_of_a_cluster_is_told_by_its_pool_in_failure_domains() -> None:
+    view = one({"rbd": {"size": "1GiB", "images": 2, "replicated": {"size": 3, "min_size": 2}}})
+    assert (view.may_fail, view.fails) == (2, "failure domain")
+    assert view.may_fail_words == "any 2 of the hosts that keep an object's 3 copies; writes wait after more than 1"
+    pieces = {"size": "1GiB", "images": 2, "through": "nbd", "erasure": {"k": 4, "m": 2}, "failure_domain": "osd"}
+    assert one({"vitastor": pieces}).may_fail_words == "any 2 of the osds that keep an object's 6 pieces (4+2)"
+    # Both members of the mirror are in one pool, and are lost with it.
+    above = one({"md": {"level": "raid1", "on": {"vitastor": pieces}}})
+    assert (above.may_fail, above.fails) == (2, "failure domain")
+    alone = one({"vitastor": {"size": "1GiB", "replicated": {"size": 1}}})
+    assert (alone.may_fail, alone.fails, alone.may_fail_words) == (0, "failure domain", "no host: there is one copy")
+
+
+def test_a_workload_is_shown_on_the_first_layout_whatever_kinds_of_targets_there_are() -> None:
+    image: dict[str, Any] = {"vitastor": {"size": "1GiB"}}  # the smallest target
+    plain: dict[str, Any] = {"md": {"level": "raid0", "on": "@data"}}
+    device, opened = (workload(see(layouts=layouts), "w").command for layouts in (
+        {"a": plain, "b": image}, {"a": image, "b": plain},
+    ))  # fmt: skip
+    assert any(word.startswith("--filename=/dev/md") for word in device)
+    assert any(word.startswith("--image=rt") for word in opened)
+
+
 def test_the_ceiling_is_that_of_the_links_less_what_is_no_data() -> None:
     lane = 16e9 * 128 / 130 / 8
     found = layout(see(), "raid5").ceiling

@@ -175,6 +175,17 @@ def test_an_image_is_opened_by_fios_own_engine() -> None:
     assert "--clientname=bench" in argv
 
 
-@given(st.from_regex(r"rbd:[a-z0-9-]{1,9}/[a-z0-9-]{1,9}(:id=[a-z.]{1,9})?(:conf=/[a-z/.]{1,9})?", fullmatch=True))
+def test_an_image_of_vitastor_is_opened_by_an_engine_in_a_file() -> None:
+    spec = decode(FioSpec, {"rw": "write", "bs": "4MiB", "numjobs": 2, "runtime": "5s"})
+    argv = command(spec, ("vitastor:image=one", "vitastor:image=two:etcd_address=h1:2379/v3,h2:2379"), kind="image")
+    assert [word for word in argv if "ioengine" in word] == ["--ioengine=libfio_vitastor.so"]
+    assert argv[0] == "fio"
+    assert argv[-5:] == ("--name=d0", "--image=one", "--name=d1", "--image=two", "--etcd=h1:2379/v3,h2:2379")
+
+
+@given(st.from_regex(
+    r"rbd:[a-z0-9-]{1,9}/[a-z0-9-]{1,9}(:id=[a-z.]{1,9})?(:conf=/[a-z/.]{1,9})?"
+    r"|vitastor:image=[a-z0-9-]{1,9}(:config_path=/[a-z/.]{1,9})?(:etcd_address=[a-z0-9:/,]{1,20})?", fullmatch=True,
+))
 def test_an_address_of_an_image_is_read_back_as_it_was_written(text: str) -> None:
     assert str(image_address(text)) == text

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from raidtui.load.fio.report import MAX_REPORT_BYTES, Report, Sampler, Splitter, compact, read_report, summary_of
 from raidtui.load.fio.verdict import Asked, Ended, problems_of
+from raidtui.model.mark import Coded
 
 RECORDED = Path(__file__).parents[1] / "data" / "fio"
 VERSIONS = sorted(folder.name for folder in RECORDED.iterdir() if folder.is_dir())
@@ -193,6 +194,13 @@ def verdict(asked: Asked = ASKED, ended: Ended = ENDED, **changes: object) -> li
 
 def test_a_good_run_has_no_problems() -> None:
     assert verdict() == []
+
+
+def test_an_engine_for_another_fio_has_its_own_code() -> None:
+    ended = ENDED._replace(code=1, stderr="bad ioops version 34 (want 36)\nfio: failed to load engine")
+    said = next(iter(problems_of(ASKED, ended, None)))
+    assert isinstance(said, Coded)
+    assert said.code == "fio-engine-version"
 
 
 @pytest.mark.parametrize(

@@ -256,12 +256,13 @@ def _layout_lines(layout: LayoutView) -> Iterator[str]:
         yield from stack_lines(layout.stack, 2)
     if layout.size_bytes is not None and layout.raw_bytes is not None:
         each = f", on each of {named(layout.on_each_of, 4)}" if layout.on_each_of else ""
-        yield f"  Capacity  {size_text(layout.size_bytes)} of {size_text(layout.raw_bytes)}{each}"
+        raw = f" of {size_text(layout.raw_bytes)}" if layout.raw_bytes else ""  # images of a cluster have no disks here
+        yield f"  Capacity  {size_text(layout.size_bytes)}{raw}{each}"
     if layout.hosts_have:
         yield f"  Hosts     each has {clean(layout.hosts_have)}"
     if layout.may_fail is not None:
         words = f": {clean(layout.may_fail_words)}" if layout.may_fail_words else ""
-        yield f"  May fail  {plural(layout.may_fail, 'disk')}{words}"
+        yield f"  May fail  {plural(layout.may_fail, layout.fails)}{words}"
     if layout.write_penalty is not None:
         yield f"  Writes    {layout.write_penalty:g} reads and writes of disks for one small random write"
     if layout.stripe_bytes is not None:

@@ -171,6 +171,8 @@ class LayoutView(msgspec.Struct, frozen=True, omit_defaults=True):
     """Number of arbitrary disks that may fail without data loss."""
     may_fail_words: str = ""
     """The same in words: `any 1 of the 4 members; the journal: the array goes read-only, nothing is lost`."""
+    fails: str = "disk"
+    """Unit of `may_fail`: `disk`, or `failure domain` of a cluster."""
     write_penalty: float | None = None
     read_penalty: float | None = None
     """Device reads for one small random read: more than 1 where a block is spread over several disks."""

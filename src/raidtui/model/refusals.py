@@ -15,6 +15,14 @@ FILE: Final = Refusal(
     "The file does not exist, its permissions do not allow it, or it is larger than such a file may be.",
     "Check the path.",
 )
+FIO_ENGINE_VERSION: Final = Refusal(
+    "fio-engine-version",
+    "An engine that was built for another fio",
+    "fio loads an engine from a file only if both were built from the same version of fio's interface. The engine that the "
+    "layout needs is missing where fio looks for it, or was built for another version.",
+    "Install the version of fio that the engine was built for, or the engine for this fio (`fio --version`): Vitastor's "
+    "package vitastor-fio names the version that it needs.",
+)
 IMPORT_UNKNOWN: Final = Refusal(
     "import-unknown",
     "Unknown kind of file",

@@ -24,7 +24,7 @@ READ_BACK = {name: f"{AS_BUILT}{name}" for name in (
 _OF_THE_RUN = frozenset((
     "filename", "name", "runtime", "size", "thread", "percentile_list", "group_reporting", "clat_percentiles",
     "exitall_on_error", "allow_file_create", "allow_mounted_write", "status-interval", "directory",
-    "pool", "rbdname", "clientname",
+    "pool", "rbdname", "clientname", "image", "conf", "etcd",
 ))  # fmt: skip
 """Options of fio that concern files and reports, not the workload."""
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from raidtui.base import proc
 from raidtui.base.files import sync_folder, write_atomic
@@ -21,9 +22,15 @@ from raidtui.model.mark import Mark, Weight
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.units import size_text
+from raidtui.stack.amplification import Share, Spread, Writes
 from raidtui.stack.calls import MISSING_LIBRARY, TOOL_FAILED
 from raidtui.stack.exports import NODE_TIMEOUT_S, size_bytes
 from raidtui.stack.layer import Shape
+
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.~-]{0,63}$")]
+"""A name on the cluster: nothing that a command could take for an option."""
+AbsolutePath = Annotated[str, Meta(pattern=r"^/[A-Za-z0-9_./@+-]{1,255}$")]
+MIB: Final = 1 << 20
 
 DEADLINE_S: Final = 90.0
 """Time that a command to a cluster may take."""
@@ -180,6 +187,32 @@ def pool_shape(images_bytes: int, copies: int, pieces: tuple[int, int] | None) -
         k, m = pieces
         return Shape(images_bytes, m, float(k + m), reads_to_write=True, data_share=1.0, read_penalty=float(k))
     return Shape(images_bytes, copies - 1, float(copies), data_share=1.0)
+
+
+def tolerated(copies: int, least: int | None, pieces: tuple[int, int] | None, domain: str) -> Mapping[str, tuple[int, str]]:
+    """Return how many failure domains (`domain`: `host`) may be lost without data, and a sentence about it.
+
+    `least`: copies or pieces without which writes wait; None if the cluster decides.
+    """
+    whole, what = (copies, "copies") if pieces is None else (sum(pieces), "pieces")
+    count = copies - 1 if pieces is None else pieces[1]
+    if not count:
+        return {"osds": (0, f"no {domain}: there is one copy")}
+    text = f"any {count} of the {domain}s that keep an object's {whole} {what}"
+    if pieces is not None:
+        text += f" ({pieces[0]}+{pieces[1]})"
+    if least is not None and whole - count < least:
+        text += f"; writes wait after more than {whole - least}"
+    return {"osds": (count, text)}
+
+
+def pool_spread(copies: int | None, pieces: tuple[int, int] | None, writes: Writes) -> Spread:
+    """Return what OSDs write by design; their logs and metadata have no bound. `copies`: None if the cluster decides."""
+    if pieces is not None:
+        k, whole = pieces[0], sum(pieces)
+        return Spread({"osds": Share(whole / k, None, writes)}, f"pieces of data and code, {whole}/{k} and more")
+    why = f"{copies} copies and more" if copies is not None else "the number of copies is the cluster's own"
+    return Spread({"osds": Share(None if copies is None else float(copies), None, writes)}, why)
 
 
 def await_mapped(nodes: Callable[[], Sequence[str | None]], name: str, missing: Refusal) -> list[str]:

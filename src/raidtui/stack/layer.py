@@ -90,7 +90,7 @@ class PlannedTarget(NamedTuple):
     kind: TargetKind = "block"
     """`directory`: a mount point in raidtui's own folder (`stack/mounts.py`)."""
     sector_bytes: int | None = None
-    """Smallest unit of direct I/O on files of a directory, if larger than the devices' sectors."""
+    """Smallest unit of direct I/O on files of a directory, if larger than the devices' sectors, or on an image."""
     counted: Literal["exactly", "at least", "no"] = "exactly"
     """Relation of the devices' counters to direct I/O on the target.
 
@@ -99,6 +99,8 @@ class PlannedTarget(NamedTuple):
     on: tuple[OnHost, ...] = ()
     """Other hosts that load it, each a region of `size_bytes` of its own devices; `refs` and `paths` are those of the
     first host then."""
+    one_client: bool = False
+    """True for images that only one client may have open for writing; each job of a workload is one."""
 
     @property
     def regions(self) -> int:

@@ -140,6 +140,7 @@ def _layout(name: str, entry: Entry[Node], asked: _Asked) -> _Layout:
         warnings=tuple(dict.fromkeys(_warnings(name, node, piece, planned, asked))),
         may_fail=piece.may_fail,
         may_fail_words=piece.words,
+        fails=piece.fails,
         write_penalty=piece.penalty,
         read_penalty=piece.read_penalty,
         small_write=expected(node, asked.ground.roles, _SMALL),
@@ -242,7 +243,8 @@ def _workload(name: str, entry: Entry[Load], layouts: Sequence[_Layout], asked: 
     # Shown on the first layout: every layout has a target of its own.
     local = [t for made in met if made.planned for t in made.planned.targets if not t.on]
     paths = local[0].paths if local else _NO_TARGET
-    view = workload_view(name, entry, tuple(targets), warnings, quick=asked.quick, paths=paths)
+    first = local[0].kind if local else None
+    view = workload_view(name, entry, tuple(targets), warnings, quick=asked.quick, paths=paths, shown=first)
     if not view.command or entry.value is None:
         return view
     hosted = tuple(_hosted(entry.value, met, asked))
@@ -275,9 +277,9 @@ _NO_TARGET: Final = ("TARGET",)
 
 def workload_view(
     name: str, entry: Entry[Load], targets: Sequence[tuple[TargetKind, int]], warnings: tuple[str, ...], *, quick: bool,
-    paths: tuple[str, ...] = _NO_TARGET,
+    paths: tuple[str, ...] = _NO_TARGET, shown: TargetKind | None = None,
 ) -> WorkloadView:  # fmt: skip
-    """Return the view of a workload. `targets`: kind and size of all that it will run on; `paths`: of the one shown."""
+    """Return the view of a workload. `targets`: kind and size of all that it will run on; `paths`, `shown`: of one."""
     load = entry.value
     if load is None:
         return WorkloadView(name, problems=entry.problems)
@@ -287,7 +289,8 @@ def workload_view(
     engine, spec, problems = engines()[load.kind], load.spec, entry.problems
     # Before a layout exists, a workload is shown on any target that it can load.
     unknown: tuple[TargetKind, int] = (engine.takes[0], _ANY_SIZE_BYTES)
-    kind, size_bytes = min(targets, key=lambda target: target[1], default=unknown)
+    alike = [target for target in targets if shown in (None, target[0])]
+    kind, size_bytes = min(alike, key=lambda target: target[1], default=unknown)
     if not problems and quick:
         spec = rehearsal(engine, spec, size_bytes, kind)
     if not problems:

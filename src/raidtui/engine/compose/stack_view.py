@@ -34,6 +34,10 @@ class Ground(NamedTuple):
     """Disks of all hosts that have a role, by role: they are drawn, while `binding` has those of one host."""
 
 
+DISK: Final = "disk"
+FAILURE_DOMAIN: Final = "failure domain"
+
+
 class Piece(NamedTuple):
     """A layer or a role, seen from the layer above."""
 
@@ -47,6 +51,8 @@ class Piece(NamedTuple):
     disks: tuple[Disk, ...] = ()
     may_fail: int | None = None
     """Disks that may fail without loss of one of its devices, whichever they are."""
+    fails: str = DISK
+    """Unit of `may_fail`: disks, or failure domains of a cluster."""
     words: str = ""
     """Sentence about the disks that may fail, if the number alone is not enough."""
     penalty: float = 1.0
@@ -134,6 +140,9 @@ def _measured(
         wrong = tuple(placed(problem, view.kind, view.place) for problem in error.problems) if known else ()
         return bare._replace(view=_with(view, problems=(*problems, *wrong)), problems=(*every, *wrong))
     may_fail, words = _tolerance(layer, spec, below)
+    fails = next((piece.fails for piece in found if piece.fails != DISK), DISK)
+    if not below and words:
+        fails = FAILURE_DOMAIN
     data = next(iter(below.values()), ())
     each = [part.size_bytes for part in next(iter(parts.values()), ())]
     # What a filesystem keeps of the room for itself is not written beside every block of data.
@@ -146,6 +155,7 @@ def _measured(
         ),
         parts=offers or None,
         may_fail=may_fail,
+        fails=fails,
         words=words,
         penalty=shape.write_penalty * max((piece.penalty for piece in data), default=1.0),
         read_penalty=shape.read_penalty * max((piece.read_penalty for piece in data), default=1.0),
@@ -157,10 +167,16 @@ def _measured(
 
 
 def _tolerance(layer: Layer[Any], spec: Any, below: Mapping[str, tuple[Piece, ...]]) -> tuple[int, str]:
-    """Return how many disks may fail, and a sentence: for this layer, then for the layers below."""
+    """Return how many disks may fail, and a sentence: for this layer, then for the layers below.
+
+    Images of a cluster fail together, with their pool: a layer on several of them survives no more than the pool does.
+    """
     counts = {name: sum(piece.devices for piece in pieces) for name, pieces in below.items()}
     tolerated_by = layer.tolerates_failures(spec, counts)
-    fewest = []
+    if not below:
+        texts = (text for _, text in tolerated_by.values())
+        return min((count for count, _ in tolerated_by.values()), default=0), "; ".join(texts)
+    fewest = [piece.may_fail or 0 for pieces in below.values() for piece in pieces if piece.fails != DISK]
     for name, pieces in below.items():
         tolerated, _ = tolerated_by.get(name, (0, ""))
         weights = sorted(1 + (piece.may_fail or 0) for piece in pieces for _ in range(piece.devices))

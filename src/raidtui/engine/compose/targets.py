@@ -28,6 +28,13 @@ UNDER_SECTOR: Final = Refusal(
     "layers have larger sectors than their disks: VDO and writecache use 4 KiB.",
     "Raise the block size of the workload, or bind disks with smaller sectors.",
 )
+IMAGE_CLIENTS: Final = Refusal(
+    "image-clients",
+    "Several clients of an image that takes one",
+    "Each job of the workload opens the image for itself. With the feature exclusive-lock of RBD one client at a time "
+    "writes: they take the lock from each other, and that is what would be measured.",
+    'Use one job with a larger iodepth, more images, or images without exclusive-lock: "features": ["layering"].',
+)
 
 
 def unfit(
@@ -38,6 +45,9 @@ def unfit(
     yield from kind_problems(engine, target.kind, load.place, layout)
     if target.on and not engine.from_hosts:
         yield HOSTS_NEED_FIO.problem(f"layout {layout} is loaded by other hosts, and {load.kind} cannot", place=load.place)
+    if target.one_client and (jobs := engine.pattern(load.spec).streams) > 1:
+        text = f"on layout {layout}: {jobs} jobs open each image, and one client at a time may write to it"
+        yield IMAGE_CLIENTS.problem(text, place=load.place, remedy=IMAGE_CLIENTS.way_out)
     yield from _under_sector(given, target, offers, disk_sector)
     for problem in engine.check_target(load.spec, load.place, target.size_bytes, kind=target.kind):
         yield msgspec.structs.replace(problem, message=f"on layout {layout}: {problem.message}")
@@ -51,7 +61,7 @@ def _under_sector(load: Load, target: PlannedTarget, offers: tuple[Part, ...], d
     if sector is None:
         return
     if wrong := engines()[load.kind].pattern(load.spec).under_sector(sector):
-        where = target.paths[0] if target.kind == "block" else "what the filesystem stands on"
+        where = target.paths[0] if target.kind != "directory" else "what the filesystem stands on"
         text = f"{wrong} on sectors of {sector} bytes, which {where} has"
         remedy = f"Blocks and offsets of a multiple of {sector} bytes."
         yield UNDER_SECTOR.problem(text, place=load.place, remedy=remedy)

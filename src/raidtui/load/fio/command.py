@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
+from raidtui.load.fio import images
 from raidtui.load.fio.spec import GRAIN_BYTES, FioSpec, files_of, region_of
-from raidtui.model.image import image_address
 from raidtui.model.plan import TargetKind
 from raidtui.model.units import Duration, Extent, Size
 
@@ -42,15 +42,16 @@ _PREFILL_BOUND: Final = "7d"
 def command(
     spec: FioSpec, paths: Sequence[str], *, fio: str = "fio", size_bytes: int | None = None, kind: TargetKind = "block"
 ) -> tuple[str, ...]:
-    """Return the argv for targets at `paths`, one section each. Images are opened by fio's own engine rbd.
+    """Return the argv for targets at `paths`, one section each. Images are opened by engines of fio for them.
 
     With `size_bytes`, regions are in bytes, the same on every device; without, shares stay shares, as a plan shows them
     before the target exists.
     """
-    argv = [*_environment(paths, kind), fio, *FIXED, _CREATE[kind]]
+    argv = [*images.environment(paths, kind), fio, *FIXED, _CREATE[kind]]
     if not spec.writes:
         argv.append("--readonly")
-    argv += ("--ioengine=rbd" if kind == "image" and one.startswith("--ioengine=") else one for one in _options(spec))
+    own = images.ioengine(paths, kind)
+    argv += (f"--ioengine={own}" if own is not None and one.startswith("--ioengine=") else one for one in _options(spec))
     if spec.latency_target is not None:
         # Without latency_run, fio ends as soon as it has found a depth, before the runtime is over.
         argv.append("--latency_run=1")
@@ -70,14 +71,7 @@ def _opened(path: str, kind: TargetKind) -> list[str]:
     if kind == "directory":
         # fio uses lstat: without the slash, a link to a folder does not count as a folder.
         return [f"--directory={_file_name(path)}/"]
-    image = image_address(path)
-    return [f"--clientname={image.user or 'admin'}", f"--pool={image.pool}", f"--rbdname={image.name}"]
-
-
-def _environment(paths: Sequence[str], kind: TargetKind) -> list[str]:
-    """Return the command that tells librados its configuration, for which fio has no option; empty for the default one."""
-    conf = image_address(paths[0]).conf if kind == "image" and paths else None
-    return ["/usr/bin/env", f"CEPH_CONF={conf}"] if conf is not None else []
+    return images.opened(path)
 
 
 def prefill_spec(spec: FioSpec, size_bytes: int, *, kind: TargetKind = "block") -> FioSpec:

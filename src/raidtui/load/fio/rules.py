@@ -146,9 +146,9 @@ FIO_OFFSET_INCREMENT: Final = Refusal(
 FIO_IMAGE: Final = Refusal(
     "fio-image",
     "A workload that does not fit an image",
-    "fio opens an image by its own engine (rbd), once for each job: jobs of one image are clients that take its exclusive "
-    "lock from each other, and measure that. Options of io_uring do not exist there.",
-    "Use one job with a larger iodepth, or more images.",
+    "fio opens an image by an engine of its own, not by the kernel: there is no page cache, and options of io_uring do not "
+    "exist.",
+    "Leave the option out, or map the image as a block device.",
 )
 FIO_FILES: Final = Refusal(
     "fio-files",
@@ -207,13 +207,11 @@ def _on_target(spec: FioSpec, size_bytes: int) -> Iterator[Found]:
 
 
 def _on_image(spec: FioSpec) -> Iterator[Found]:
-    if spec.numjobs > 1:
-        yield FIO_IMAGE, "numjobs", f"{spec.numjobs} jobs on one image take its lock from each other"
     if not spec.direct:
         yield FIO_IMAGE, "direct", "an image has no page cache"
     for name in ("hipri", "fixedbufs", "registerfiles"):
         if getattr(spec, name):
-            yield FIO_IMAGE, name, f"fio's engine rbd has no {name}"
+            yield FIO_IMAGE, name, f"fio's engines for images have no {name}"
 
 
 def _in_directory(spec: FioSpec, size_bytes: int) -> Iterator[Found]:

@@ -14,6 +14,7 @@ from raidtui.load.fio.report import Group, Report
 from raidtui.model.mark import Coded
 from raidtui.model.plan import TargetKind
 from raidtui.model.problem import Refusal
+from raidtui.model.refusals import FIO_ENGINE_VERSION
 
 STOPPED_BY_SIGNAL: Final = 128
 _LEAST_ASLEEP_S: Final = 0.5
@@ -23,6 +24,8 @@ _LONG: Final = 1.02
 _SHOWN_LINES: Final = 3
 _LATE_S: Final = 0.25
 """Delay with which the last of many jobs may start on a busy machine."""
+_NOT_LOADED: Final = ("bad ioops version", "failed to load engine", "undefined symbol")
+"""Messages of a fio that cannot load an engine from a file."""
 _MANY_SYNCS: Final = 1.1
 """Ratio of done to requested syncs from which on a remark is made."""
 _ERRORS: Final = {
@@ -138,7 +141,10 @@ def _bad_end(ended: Ended, fio: str) -> str:
     lines = [line.strip() for line in (ended.stderr + "\n" + ended.text).splitlines() if line.strip()]
     # When a device is removed, each operation in flight prints the same error; the last line is fio's summary.
     said = clean(" · ".join(lines if len(lines) <= _SHOWN_LINES else [lines[0], "…", lines[-1]]))
-    return f"{fio} ended with {how}" + (f": {said}" if said else " and no message")
+    sentence = f"{fio} ended with {how}" + (f": {said}" if said else " and no message")
+    # "bad ioops version 34 (want 36)", "failed to load engine", or a symbol that this fio does not have
+    foreign = any(word in line for line in lines for word in _NOT_LOADED)
+    return Coded(FIO_ENGINE_VERSION.code, sentence) if foreign else sentence
 
 
 def _doubts(asked: Asked, report: Report, ended: Ended, *, whole: bool) -> Iterator[str]:

@@ -7,18 +7,17 @@ from typing import Final
 
 from raidtui.base.text import plural
 from raidtui.model.convert import Operand
-from raidtui.model.image import ImageAddress
+from raidtui.model.image import RbdAddress
 from raidtui.model.plan import Argv, Names, TargetKind
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
 from raidtui.model.units import size_text
-from raidtui.stack.amplification import Share, Spread, Writes
-from raidtui.stack.clusters import pool_shape
+from raidtui.stack.amplification import Spread, Writes
+from raidtui.stack.clusters import MIB, pool_shape, pool_spread, tolerated
 from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, Shape, all_at_once
 from raidtui.stack.rbd import scrub
 from raidtui.stack.rbd.cluster import argv_of
 from raidtui.stack.rbd.spec import (
-    MIB,
     SECTOR,
     Cluster,
     Coding,
@@ -177,7 +176,11 @@ def defaults(spec: RbdSpec, counts: Counts) -> Mapping[str, tuple[str, str]]:
 
 
 def tolerates_failures(spec: RbdSpec, counts: Counts) -> Mapping[str, tuple[int, str]]:
-    return {}
+    size, least = DEFAULT_COPIES, None
+    if spec.replicated is not None:
+        size, least = spec.replicated.size or DEFAULT_COPIES, spec.replicated.min_size
+    pieces = _pieces(spec)
+    return tolerated(size, least if pieces is None else None, pieces, spec.failure_domain or "host")
 
 
 def devices(spec: RbdSpec, counts: Counts) -> int:
@@ -185,19 +188,16 @@ def devices(spec: RbdSpec, counts: Counts) -> int:
 
 
 def amplifies(spec: RbdSpec, counts: Counts, writes: Writes) -> Spread:
-    """Return what OSDs write by design; their logs and metadata have no bound."""
-    if spec.erasure is not None:
-        k, m = spec.erasure.k, spec.erasure.m
-        return Spread({"osds": Share((k + m) / k, None, writes)}, f"pieces of data and code, {k + m}/{k} and more")
-    copies = spec.replicated.size if spec.replicated is not None else None
-    why = f"{copies} copies and more" if copies is not None else "the number of copies is the cluster's own"
-    return Spread({"osds": Share(None if copies is None else float(copies), None, writes)}, why)
+    return pool_spread(spec.replicated.size if spec.replicated is not None else None, _pieces(spec), writes)
 
 
 def shape(spec: RbdSpec, parts: Parts) -> Shape:
     copies = (spec.replicated.size if spec.replicated is not None else None) or DEFAULT_COPIES
-    pieces = (spec.erasure.k, spec.erasure.m) if spec.erasure is not None else None
-    return pool_shape(spec.size.bytes * spec.images, copies, pieces)
+    return pool_shape(spec.size.bytes * spec.images, copies, _pieces(spec))
+
+
+def _pieces(spec: RbdSpec) -> tuple[int, int] | None:
+    return (spec.erasure.k, spec.erasure.m) if spec.erasure is not None else None
 
 
 def measured_as(spec: RbdSpec) -> TargetKind:
@@ -236,7 +236,8 @@ def plan(spec: RbdSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     teardown += release
     target = all_at_once(offers)
     if spec.through == "librbd":  # no counters of the kernel
-        target = target._replace(kind="image", counted="no")
+        locked = spec.features is None or "exclusive-lock" in spec.features
+        target = target._replace(kind="image", counted="no", one_client=locked)
     return Planned(tuple(build), tuple(teardown), (target,), offers)
 
 
@@ -359,5 +360,5 @@ def unmap_argv(images: RbdImages, image: Image) -> Argv:
 def path_of(images: RbdImages, image: Image) -> str:
     """Return the path under which udev shows the mapped image; for librbd, the image's address."""
     if images.through == "librbd":
-        return str(ImageAddress(images.pool, image.name, images.cluster.user, images.cluster.conf))
+        return str(RbdAddress(images.pool, image.name, images.cluster.user, images.cluster.conf))
     return f"/dev/rbd/{images.spec_of(image)}"

@@ -8,16 +8,13 @@ import msgspec
 from msgspec import Meta
 
 from raidtui.model.units import Size
+from raidtui.stack.clusters import AbsolutePath, Name
 
 Feature = Literal["layering", "exclusive-lock", "object-map", "fast-diff", "deep-flatten", "journaling"]
 Through = Literal["krbd", "librbd"]
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.~-]{0,63}$")]
-"""A name in CRUSH or of a user: nothing that a command could take for an option."""
-AbsolutePath = Annotated[str, Meta(pattern=r"^/[A-Za-z0-9_./@+-]{1,255}$")]
 _OPTION: Final = r"[a-z][a-z0-9_]{0,31}(=[A-Za-z0-9_.:-]{1,64})?"
 MapOptions = Annotated[str, Meta(pattern=f"^{_OPTION}(,{_OPTION}){{0,15}}$")]
 
-MIB: Final = 1 << 20
 SECTOR: Final = 512
 """Logical sector of a mapped image."""
 

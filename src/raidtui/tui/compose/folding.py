@@ -39,6 +39,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType({
         "placement": ("failure_domain", "device_class", "root", "pg_num"),
         _MORE: ("object_size", "stripe_unit", "stripe_count", "features", "cache", "scrub", "map_options", "pool"),
     },
+    "vitastor": {"cluster": ("config", "etcd"), "placement": ("failure_domain", "pg_num")},
     "fio": {
         "region and files": ("size", "offset", "offset_increment", "nrfiles", "filesize", "overwrite"),
         "mix and order": ("bssplit", "percentage_random", "randrepeat", "norandommap", "random_distribution"),

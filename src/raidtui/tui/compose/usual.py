@@ -45,6 +45,8 @@ LAYERS: Final = {
     ("nvmeof", "nvmeof"): Usual("an export over NVMe-oF, to itself or to clients", "network tcp rdma nvme over fabrics"),
     ("iscsi", "iscsi"): Usual("an export over iSCSI, to itself or to clients", "network lio target san remote"),
     ("rbd", "rbd"): Usual("images of an existing Ceph cluster, in a pool of its own", "ceph rados krbd cluster network"),
+    ("vitastor", "vitastor"): Usual("images of an existing Vitastor cluster, in a pool of its own",
+                                     "nbd etcd cluster network"),
     ("null", "null"): Usual("a device that keeps nothing: what an export carries without disks", "ram null_blk nothing"),
 }  # fmt: skip
 """By kind and the word of the choice, the most used first. Kinds that are not listed come last."""
@@ -54,5 +56,6 @@ def begins_with(kind: str, word: str) -> dict[str, Any]:
     """Return options without which a new layer of this kind would not be valid: a pool is measured by a volume."""
     needed: dict[str, dict[str, Any]] = {
         "zpool": {"volume": {"size": "80%"}}, "null": {"size": "100GiB"}, "rbd": {"size": "10GiB"},
+        "vitastor": {"size": "10GiB"},
     }  # fmt: skip
     return needed.get(kind, {}) if (kind, word) in LAYERS else {}
