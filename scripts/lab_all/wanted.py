@@ -42,8 +42,8 @@ def shipped_scenarios() -> Iterator[Wanted]:
     for name, path in shipped():
         data = read_bytes(str(path))
         value = json.loads(data)
-        if any("rbd" in layout for layout in value["layouts"].values()):
-            continue  # tests/test_lab_rbd.py: it needs a cluster
+        if any("rbd" in layout or "vitastor" in layout for layout in value["layouts"].values()):
+            continue  # tests/test_lab_rbd.py, tests/test_lab_vitastor.py: it needs a cluster
         roles = {role: [_disk(entry)] * entry["count"] for role, entry in value["roles"].items()}
         groups = {group: entry.get("count", 1) for group, entry in list(value.get("hosts", {}).items())[1:]}
         yield Wanted(name, data, tuple(value["layouts"]), roles, groups)

@@ -22,7 +22,9 @@ from raidtui.results.rates import label_of
 
 _TOTAL: Final = ""
 _FIELDS: Final = {"mean": "mean_us", "p50": "p50_us", "p99": "p99_us", "p99.9": "p999_us", "max": "max_us"}
-_Meaning = tuple[str | None, bool | None, int | None, int | None, int | None, bool, float | None]
+_Meaning = tuple[str, bool | None, int, int, int, bool, float | None]
+_Measured = dict[_Meaning, dict[str, str]]
+"""Definitions of workloads that ask for the same, by name."""
 
 
 def extract_of(table: Table) -> Extract:
@@ -50,27 +52,44 @@ def extract_of(table: Table) -> Extract:
 def aligned(extracts: Sequence[Extract], tables: Mapping[int, Table]) -> list[Extract]:
     """A table's workload that asks for the same as a measured one gets its name and stands in its column.
 
-    `tables` are by their index in `extracts`. What was run counts, not what it was called.
+    `tables` are by their index in `extracts`. What was run counts, not what it was called; of several measured ones that
+    asked for the same, one that is called the same. Eight jobs may also be one on each of eight devices.
     """
-    measured: dict[_Meaning, tuple[str, str]] = {}
+    measured: _Measured = {}
+    spread: _Measured = {}
     for index, one in enumerate(extracts):
+        devices = _devices(one)
         for name, definition in one.workloads.items() if index not in tables else ():
             if (meaning := _measured_meaning(definition)) is not None:
-                measured.setdefault(meaning, (name, definition))
+                measured.setdefault(meaning, {}).setdefault(name, definition)
+                if (count := devices.get(name)) is not None:
+                    spread.setdefault((*meaning[:4], meaning[4] * count, *meaning[5:]), {}).setdefault(name, definition)
+    for meaning, found in spread.items():
+        measured[meaning] = {**measured.get(meaning, {}), **found}
     for index, table in tables.items():
         for name in _with_rates(extracts[index]):
             if (meaning := _meaning(_done(name, table.workloads[name]))) is not None:
-                measured.setdefault(meaning, (name, f"{table.name}: {name}"))
+                measured.setdefault(meaning, {name: f"{table.name}: {name}"})
     return [_renamed(one, tables[index], measured) if index in tables else one for index, one in enumerate(extracts)]
 
 
-def _renamed(one: Extract, table: Table, measured: Mapping[_Meaning, tuple[str, str]]) -> Extract:
+def _devices(one: Extract) -> dict[str, int]:
+    """Return the number of devices that fio loads at once, by workload; not where it is one, or layouts differ in it."""
+    found: dict[str, set[int]] = {}
+    for point in one.points:
+        found.setdefault(point.workload, set()).add(sum(word.startswith("--name=") for word in point.command))
+    return {name: count for name, counts in found.items() if len(counts) == 1 and (count := max(counts)) > 1}
+
+
+def _renamed(one: Extract, table: Table, measured: _Measured) -> Extract:
     names: dict[str, tuple[str, str]] = {}
     rates = _with_rates(one)
     for name, definition in one.workloads.items():
         # Percentages are of a layout of their own table, and are not compared with those of others.
         meaning = _meaning(_done(name, table.workloads[name])) if name in rates else None
-        found = measured.get(meaning, (name, definition)) if meaning is not None else (name, definition)
+        same = measured.get(meaning, {}) if meaning is not None else {}
+        called = name if name in same else next(iter(same), name)
+        found = (called, same.get(called, definition))
         # Two workloads of one table stay two: they were published apart.
         names[name] = found if found[0] not in (other for other, _ in names.values()) else (name, definition)
     points = tuple(msgspec.structs.replace(point, workload=names[point.workload][0]) for point in one.points)
