@@ -57,7 +57,7 @@ test: setup check test-tools
 lab-all: setup
 	$(BIN)/python scripts/lab_all --only '$(ONLY)' $(if $(RESUME),--resume) $(if $(BRIEF),--brief) $(if $(AT_ONCE),--at-once $(AT_ONCE))
 
-# Wheel and source archive, and a package for Debian 13 where dpkg-deb is; none of them needs root.
+# Wheel and source archive, and a package for Debian 13 and Ubuntu 24.04 where dpkg-deb is; none of them needs root.
 dist: $(STAMP)
 	$(BIN)/python -m hatchling build
 	if command -v dpkg-deb >/dev/null; then $(BIN)/python scripts/make_deb.py dist; fi

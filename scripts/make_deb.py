@@ -1,7 +1,8 @@
-"""Build raidtui's package for Debian 13 into a folder, without root: python scripts/make_deb.py dist
+"""Build raidtui's package for Debian 13 and Ubuntu 24.04 into a folder, without root: python scripts/make_deb.py dist
 
-raidtui and the pure libraries that Debian does not have in a new version go into /usr/lib/raidtui; what Debian has is a
-dependency. Those of the engine are dependencies too, so that the package makes a storage server.
+raidtui and the libraries that one of the two has not, or in an older version, go into /usr/lib/raidtui and come first
+there; what both have is a dependency. Those of the engine are dependencies too, so that the package makes a storage
+server. pip downloads what is not installed here.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from importlib.metadata import distribution
+from importlib.metadata import distribution, version
+from itertools import product
 from pathlib import Path
 
 from raidtui import __version__
+from raidtui.lab.recipe import WHEELS
 from raidtui.load.catalog import engines
 from raidtui.model.packages import named_in
 from raidtui.stack.builder.process import PACKAGES
@@ -22,8 +25,12 @@ from raidtui.stack.catalog import all_layers
 
 ROOT = Path(__file__).resolve().parent.parent
 BROUGHT = ("textual", "markdown-it-py", "mdit-py-plugins", "mdurl", "linkify-it-py", "uc-micro-py", "platformdirs", "rich")
-"""Libraries of the screens that Debian 13 has not, or in an older version; those that are installed here are packed."""
-NEEDED = ("python3 (>= 3.11)", "python3-msgspec (>= 0.19)", "python3-pyudev", "python3-pygments",
+"""Pure libraries of the screens in the versions that are installed here."""
+COMPILED = ("msgspec",)
+"""Libraries with machine code, in the versions that are installed here."""
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+MACHINES = ("x86_64", "aarch64")
+NEEDED = (f"python3 (>= {PYTHONS[0]})", "python3 (<< 3.15)", "python3-pyudev", "python3-pygments",
           "python3-typing-extensions", "python3-xlsxwriter", "openssh-client")  # fmt: skip
 ENGINE = ("python3-dasbus", "python3-psutil", "gdisk")
 WANTED = ("smartmontools",)
@@ -51,7 +58,12 @@ def main(folder: Path) -> Path:
         for kind in ("scenarios", "themes"):
             shutil.copytree(ROOT / kind, package / "shipped" / kind, ignore=ignore)
         for name in BROUGHT:
-            _bring(name, package / "shipped/libraries/any")
+            _bring(name, package / "shipped/own/any")
+        for wheel in WHEELS:
+            _download(wheel, package / "shipped/own/any")
+        for name in COMPILED:
+            for machine, python in product(MACHINES, PYTHONS):
+                _download(f"{name}=={version(name)}", package / "shipped/own" / machine, (machine, python))
         _write(tree / "usr/bin/raidtui", WRAPPER.encode(), 0o755)
         for shell, path in COMPLETIONS.items():
             _write(tree / path, _raidtui("completion", shell))
@@ -106,6 +118,19 @@ def _bring(name: str, target: Path) -> None:
         else:
             target.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target / module)
+
+
+def _download(wanted: str, target: Path, kind: tuple[str, str] | None = None) -> None:
+    """Add a library from the package index to the folder: a pure one, or that for a kind of machine and a Python."""
+    words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--no-input",
+             "--disable-pip-version-check", "--root-user-action=ignore"]  # fmt: skip
+    if kind is not None:
+        machine, python = kind
+        platforms = (f"--platform={name}_{machine}" for name in ("manylinux2014", "manylinux_2_28"))
+        words += ["--only-binary=:all:", "--implementation=cp", f"--python-version={python}", *platforms]
+    with tempfile.TemporaryDirectory() as found:
+        subprocess.run([*words, "--target", found, wanted], check=True)
+        shutil.copytree(found, target, ignore=shutil.ignore_patterns("*.pyi", "bin"), dirs_exist_ok=True)
 
 
 def _raidtui(*words: str) -> bytes:

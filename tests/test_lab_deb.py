@@ -18,6 +18,8 @@ from raidtui.remote.start import TOP
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 ROOT = Path(__file__).parent.parent
+ELSEWHERE = "/usr/local/lib/python3.13/dist-packages"
+"""Folder of the lab's image with blivet, which the package has in it."""
 NOT_IN_IMAGE = {"python3-typing-extensions", "python3-xlsxwriter"}
 """Dependencies that the lab's image lacks: only screens and spreadsheets need them. The guest reaches no mirror."""
 SCENARIO = {
@@ -32,7 +34,7 @@ SCENARIO = {
 def guest() -> Iterator[Lab]:
     lab = start_lab("deb", "2x256M")
     try:
-        lab.run(f"rm -rf {TOP} /usr/local/bin/raidtui")
+        lab.run(f"rm -rf {TOP} /usr/local/bin/raidtui {ELSEWHERE}")
         yield lab
     finally:
         lab.down()
@@ -54,6 +56,7 @@ def test_the_package_is_installed_measures_an_array_and_leaves_nothing(guest: La
     for command in ("raidtui --version", "raidtui completion bash | bash -n", "raidtui design '4x1TB hdd' >/dev/null",
                     "raidtui doctor"):  # fmt: skip
         print(guest.run(command, 300).text[-1500:])
+    guest.run("dpkg --purge --force-depends python3-msgspec", 120)
     assert "engine: " in guest.run("raidtui --version", 120).text
     disks = json.loads(guest.run("raidtui disks --json", 300).text)["disks"]
     free = sorted(disk["id"] for disk in disks if not disk.get("reasons"))

@@ -90,10 +90,13 @@ if __name__ == "__main__":
     from pathlib import Path
 
     package = Path(__file__).resolve().parent
-    # Libraries that were brought along come last: what the server has itself is preferred.
-    brought = [package / "shipped/libraries" / kind for kind in ("any", os.uname().machine)]
+    kinds = ("any", os.uname().machine)
+    # Libraries of a package of ours are in the versions that it needs. Those that were brought along from another machine
+    # come last: what the server has itself is preferred.
+    own, brought = ([package / "shipped" / place / kind for kind in kinds] for place in ("own", "libraries"))
     sys.path[:] = [
         str(package.parent),
+        *(str(folder) for folder in own if folder.is_dir()),
         *(entry for entry in sys.path if Path(entry or ".").resolve() != package),
         *(str(folder) for folder in brought if folder.is_dir()),
     ]

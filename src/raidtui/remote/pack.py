@@ -37,15 +37,18 @@ class Code(NamedTuple):
 def local_code(libraries: Sequence[str] = LIBRARIES) -> Code:
     """Return the raidtui that runs here, with those of `libraries` that are installed here."""
     package = Path(raidtui.__file__).resolve().parent
-    found = {f"raidtui/{path.relative_to(package)}": path.read_bytes() for path in _files(package)}
+    # The libraries of a package are chosen one by one below: no server needs those of the screens.
+    own = package / "shipped/own"
+    files = (path for path in _files(package) if own not in path.parents)
+    found = {f"raidtui/{path.relative_to(package)}": path.read_bytes() for path in files}
     for kind in ("scenarios", "themes"):
         # In a checkout what is shipped lies at the top of the repository, in an installed package inside of it.
         if (folder := shipped_folder(kind)) is not None and package not in folder.parents:
             found |= {f"raidtui/shipped/{kind}/{path.relative_to(folder)}": path.read_bytes() for path in _files(folder)}
     for name in libraries:
         found |= dict(_library(name))
-    files = tuple(sorted(found.items()))
-    return Code(version_of(files), files)
+    sent = tuple(sorted(found.items()))
+    return Code(version_of(sent), sent)
 
 
 def version_of(files: Sequence[tuple[str, bytes]]) -> str:
