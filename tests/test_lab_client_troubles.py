@@ -169,3 +169,23 @@ def test_a_run_whose_journal_runs_full_ends_and_every_host_is_clean(
         await_nothing_left(*hosts_of(lab))
         assert all(lab.is_zero(serial) for serial in lab.serials)
         assert_untouched(lab)
+
+
+def test_a_client_that_works_for_a_run_is_refused_to_another(lab: Lab, tmp_path: Path) -> None:
+    """Both are runs of the storage server, on a disk each; the first one goes on."""
+    scenario = SCENARIO | {"roles": {"data": {"count": 1}}, "layouts": {"tcp": SCENARIO["layouts"]["tcp"]}}
+    first, second = tmp_path / "first", tmp_path / "second"
+    commands = []
+    for folder, serial in zip((first, second), lab.serials, strict=True):
+        folder.mkdir()
+        words = [*replay_words(lab, folder, scenario), "--quick"]
+        commands.append([word.replace(",".join(lab.serials), serial) for word in words])
+    process, _ = start_and_await(lab, "measure", *commands[0], patience_s=1200)
+    done = raidtui(lab, *commands[1], timeout_s=900)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "[host-taken]" in done.stderr, done.stderr
+    assert "clients-" in done.stderr
+    out, error = process.communicate(timeout=1700)
+    assert process.returncode == 0, out + error
+    await_nothing_left(*hosts_of(lab))
+    assert all(lab.is_zero(serial) for serial in lab.serials)
