@@ -103,6 +103,7 @@ def test_a_build_that_is_killed_is_undone(lab: Lab, tmp_path: Path) -> None:
     assert all(lab.is_zero(serial) for serial in serials)
 
 
+@pytest.mark.slow
 def test_what_is_kept_survives_a_kill_before_the_run_has_ended(lab: Lab, tmp_path: Path) -> None:
     serials = list(lab.serials[:4])
     kill = (

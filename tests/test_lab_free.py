@@ -43,7 +43,9 @@ def wipe(lab: Lab) -> None:
     lab.run("udevadm settle")
 
 
-@pytest.mark.parametrize("what", LEFT)
+@pytest.mark.parametrize(
+    "what", [pytest.param(what, marks=() if what == "exported pool" else pytest.mark.slow) for what in LEFT]
+)
 def test_what_is_left_on_a_disk_is_shown_and_erased_after_consent(lab: Lab, what: str) -> None:
     command, code = LEFT[what]
     serial = lab.serials[0]
@@ -67,7 +69,9 @@ def test_what_is_left_on_a_disk_is_shown_and_erased_after_consent(lab: Lab, what
         wipe(lab)
 
 
-@pytest.mark.parametrize("what", USED)
+@pytest.mark.parametrize(
+    "what", [pytest.param(what, marks=() if what == "active array" else pytest.mark.slow) for what in USED]
+)
 def test_what_somebody_uses_is_refused_and_untouched(lab: Lab, what: str) -> None:
     command, undo, code = USED[what]
     serial = lab.serials[0]

@@ -176,6 +176,7 @@ def test_kills_with_a_header_without_mapping(lab: Lab) -> None:
     killed_at(lab, scenario(encrypted), bound(lab, encrypted), _HEADERS)
 
 
+@pytest.mark.slow
 def test_kills_with_a_half_written_integrity_device(lab: Lab) -> None:
     checked = {"integrity": {"integrity": {"on": "@a"}}}
     killed_at(lab, scenario(checked), bound(lab, checked), _HALF_WRITTEN)

@@ -149,6 +149,7 @@ def test_ten_cells_are_measured_on_one_building_that_is_filled_once(lab: Lab) ->
     assert all(lab.is_zero(serial) for serial in lab.serials)
 
 
+@pytest.mark.slow
 def test_a_killed_run_with_a_snapshot_is_recovered(lab: Lab) -> None:
     policy = {**SCENARIO["policy"], "rounds": 1}  # type: ignore[dict-item]
     killed_at(lab, {**SCENARIO, "policy": policy}, {"data": lab.serials}, ",".join(KILLS), 900)

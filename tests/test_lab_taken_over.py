@@ -249,6 +249,7 @@ def test_what_somebody_put_on_a_member_is_kept_when_its_layer_is_taken_away(
     assert lab.is_zero(first)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_somebody_elses_keeps_no_other_from_being_given_back(lab: Lab, tmp_path: Path) -> None:
     run = killed(lab, tmp_path, {"disk": {"on": "@data", "mode": "together"}}, 3)
     in_guest(lab, f"mkfs.ext4 -qF -L his $B; mount $B /mnt; {HIS} > /mnt/file")
