@@ -69,6 +69,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     bound = ("sim.json", "--bind", f"data={NVME}")
     made.run("disks", *on, "disks")
     made.run("hosts", *on, "disks", "--host", "clients=root@c1,root@c2")
+    made.run("clusters", *on, "disks", "--clusters")
     made.run("smart", *on, "disks", "--smart", NVME.partition(",")[0])
     _freed(made)
     made.run("doctor", *on, "doctor")

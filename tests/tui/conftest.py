@@ -33,6 +33,7 @@ class Stage:
         self._answers: dict[str, Any] = {
             "watch-disks": {"events": [], "until": "never", "then": []},
             "runs": {"result": {"schema": "raidtui.runs/1", "runs": []}},
+            "clusters": {"result": {"schema": "raidtui.clusters/1", "host": "stor1"}},
             "smart": {"result": {"schema": "raidtui.smart/1", "disk": ""}},
         }
 

@@ -17,6 +17,7 @@ from raidtui.cli.scenarios import ShippedScenarios
 from raidtui.cli.screen import connect, console, print_json, table, text
 from raidtui.front.design.designed import Design
 from raidtui.lab.life import Labs
+from raidtui.model.cluster import CLUSTERS_SCHEMA, ClusterList
 from raidtui.model.convert import plain, schema_of
 from raidtui.model.describe import Kind, Kinds, Preview
 from raidtui.model.event import Record
@@ -82,6 +83,7 @@ PRINTED: Final = {
     "freed": Printed("free --erase --json", (Freed,), FREE_SCHEMA),
     "disks": Printed("disks --json; with --watch one document per line", (DiskList,), "raidtui.disks/1"),
     "hosts": Printed("disks --host --json", (HostList,), "raidtui.hosts/1"),
+    "clusters": Printed("disks --clusters --json", (ClusterList,), CLUSTERS_SCHEMA),
     "smart": Printed("disks --smart --json", (Smart,), SMART_SCHEMA),
     "design": Printed("design --json", (Design,), "raidtui.design/1"),
     "doctor": Printed("doctor --json", (Checkup,), "raidtui.doctor/1"),

@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Final
 
 from raidtui.base.text import clean, plural
 from raidtui.cli.screen import add_json_argument, connect, console, indented, json_text, show_or_json, table, text
+from raidtui.front.clusters import (
+    OSD_TITLES,
+    POOL_TITLES,
+    complaints,
+    groups_line,
+    host_line,
+    osd_row,
+    pool_rows,
+    summary,
+)
 from raidtui.front.hosts import HOST, hosts_of, network_lines, system_words
 from raidtui.front.phrases import look_line
 from raidtui.front.smart import smart_rows
+from raidtui.model.cluster import ClusterList, ClusterView
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, Link, lasting
 from raidtui.model.host_view import HostList, HostsRequest, HostView
@@ -37,6 +48,8 @@ def add_disks_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--watch", action="store_true", help="print again whenever a disk or its use changes")
     parser.add_argument("--smart", metavar="DISK", default="",
                         help="print the SMART data of one disk, read now: errors, wear, hours, latest self-test")
+    parser.add_argument("--clusters", action="store_true",
+                        help="health, pools and OSDs of the clusters (Ceph, Vitastor) that the server has a key of")
     parser.add_argument("--host", action="append", default=[], metavar="GROUP=ADDRESS,…",
                         help="system, network and disks of these hosts too, as the server reaches them over ssh")
 
@@ -49,6 +62,8 @@ def disks_command(args: Namespace) -> int:
     with connect(args) as engine:
         if args.smart:
             return show_or_json(args, engine.call("smart", SmartRequest(args.smart), Smart), show_smart)
+        if args.clusters:
+            return show_or_json(args, engine.call("clusters", None, ClusterList), show_clusters)
         if named:
             found = engine.call_with_progress("hosts", HostsRequest(named), HostList, HostView, _waited_for)
             show_or_json(args, found, show_hosts)
@@ -88,6 +103,36 @@ def show_hosts(found: HostList, out: Console) -> None:
                 out.print(indented(problem.remedy, 4, "→", "dim"))
         if view.disks:
             show_disks(DiskList("raidtui.disks/1", view.host, "", view.disks), out)
+
+
+def show_clusters(found: ClusterList, out: Console) -> None:
+    """Print each cluster: a line of it, what is wrong, its pools, and its OSDs by host."""
+    if not found.clusters:
+        where = "/etc/ceph or /etc/vitastor"
+        out.print(f"{clean(found.host)} has no cluster: its tool, or its configuration and key in {where}, are not there.")
+    for number, view in enumerate(found.clusters):
+        if number:
+            out.print()
+        out.print(text(summary(view), "bold"))
+        for complaint in complaints(view):
+            out.print(indented(complaint.words, 2, "!", "" if complaint.counts else "dim"))
+        if line := groups_line(view):
+            out.print(indented(line, 2, "·"))
+        for titles, rows in ((POOL_TITLES, list(pool_rows(view))), (OSD_TITLES, _osds_of(view))):
+            if rows:
+                listing = table(*titles)
+                for row in rows:
+                    listing.add_row(*map(text, row))
+                out.print()
+                out.print(listing)
+
+
+def _osds_of(view: ClusterView) -> list[tuple[str, ...]]:
+    """Return the rows of the OSDs, those of a host below its line."""
+    rows: list[tuple[str, ...]] = []
+    for host, osds in view.hosts.items():
+        rows += [(host_line(host, osds), "", "", "", ""), *((f"  {first}", *rest) for first, *rest in map(osd_row, osds))]
+    return rows
 
 
 def show_smart(found: Smart, out: Console) -> None:

@@ -29,6 +29,7 @@ from raidtui.engine.run.launch import follow
 from raidtui.engine.run.runs import PLAN_CHANGED
 from raidtui.engine.server import server
 from raidtui.inventory import by_id
+from raidtui.model.cluster import CLUSTERS_SCHEMA, ClusterList
 from raidtui.model.describe import PreviewRequest
 from raidtui.model.disk import Disk
 from raidtui.model.free import Freed, FreeLook, FreePlan, FreeProgress, FreeRequest
@@ -107,6 +108,11 @@ def smart(request: SmartRequest, _: Stopped) -> Smart:
     if runs.any_at_work():
         return Smart(SMART_SCHEMA, disk.id, "a run is at work, and reading would disturb it")
     return server().read_smart(disk)
+
+
+def clusters(_: Nothing, __: Stopped) -> ClusterList:
+    """Tell of the storage clusters whose configuration and key this server has. Nothing is changed."""
+    return ClusterList(CLUSTERS_SCHEMA, server().host, server().clusters())
 
 
 def script(request: ScriptRequest, _: Stopped) -> Script:
@@ -205,6 +211,7 @@ METHODS: Final[dict[str, Method]] = {
     "watch-disks": Method(Nothing, lambda _, stopped: watch_disks(stopped), lasts=True),
     "hosts": Method(HostsRequest, hosts, lasts=True),
     "smart": Method(SmartRequest, smart),
+    "clusters": Method(Nothing, clusters, lasts=True),
     "plan": Method(PlanRequest, plan),
     "script": Method(ScriptRequest, script),
     "describe": Method(Nothing, lambda _, __: describe()),

@@ -8,11 +8,13 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from typing import NamedTuple, Protocol
 
 from raidtui import inventory
+from raidtui.engine.clusters import clusters
 from raidtui.engine.host_views import disks_on, see_hosts
 from raidtui.engine.run import recover
 from raidtui.engine.run.peers import look_at
 from raidtui.inventory import Change
 from raidtui.inventory.smart import read_smart
+from raidtui.model.cluster import ClusterView
 from raidtui.model.disk import Disk
 from raidtui.model.host_view import HostList, HostView
 from raidtui.model.plan import Host
@@ -45,6 +47,8 @@ class Server(NamedTuple):
     """Ask hosts beside it what they have (`host_views.see_hosts`)."""
     disks_on: Callable[[Sequence[Host]], Mapping[str, tuple[Disk, ...]]] = disks_on
     """Ask hosts beside it for their disks, by `Host.ref` (`host_views.disks_on`)."""
+    clusters: Callable[[], tuple[ClusterView, ...]] = clusters
+    """Ask the clusters that are configured here (`engine.clusters`)."""
     read_smart: Callable[[Disk], Smart] = read_smart
     """SMART data of a disk (`inventory.smart`)."""
     runner: tuple[str, ...] = ("runner",)

@@ -84,6 +84,7 @@ def simulated_server(word: str) -> Server:
         look_at=_look_at,
         see_hosts=partial(_see_hosts, found.disks),
         disks_on=lambda hosts: {host.ref: found.disks for host in hosts},
+        clusters=lambda: (),
         read_smart=lambda disk: Smart(SMART_SCHEMA, disk.id, "the disk is recorded, not real"),
         runner=("runner", "--simulate", word),
         simulated=True,

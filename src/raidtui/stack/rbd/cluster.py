@@ -8,7 +8,7 @@ from raidtui.base import proc
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.calls import TOOL_FAILED
-from raidtui.stack.clusters import answer, parsed, said_by
+from raidtui.stack.clusters import DEADLINE_S, answer, parsed, said_by
 from raidtui.stack.rbd.spec import Cluster
 
 PACKAGE: Final = "apt install ceph-common"
@@ -59,12 +59,12 @@ def argv_of(tool: str, cluster: Cluster, *words: str) -> Argv:
     return (tool, *cluster.words, *words)
 
 
-def run(argv: Argv) -> proc.Finished:
+def run(argv: Argv, deadline_s: float = DEADLINE_S) -> proc.Finished:
     """Run a command. Raises ProblemError: `rbd-no-answer`, `rbd-not-admitted`, `rbd-no-permission`, `tool-failed`, …
 
     Without a deadline it would wait five minutes for a monitor, and without end for a placement group.
     """
-    ran = answer(argv, PACKAGE, NO_ANSWER)
+    ran = answer(argv, PACKAGE, NO_ANSWER, deadline_s)
     if ran.code:
         raise _failed(" ".join(argv), ran)
     return ran
@@ -85,7 +85,7 @@ def _failed(shown: str, ran: proc.Finished) -> ProblemError:
     return fail(refusal, f"{shown}: {said}", remedy=refusal.way_out, exit=Exit.BUILD_FAILED)
 
 
-def ask(tool: str, cluster: Cluster, *words: str) -> Any:
+def ask(tool: str, cluster: Cluster, *words: str, deadline_s: float = DEADLINE_S) -> Any:
     """Return what a command prints as JSON. Raises ProblemError as `run`, and `tool-failed` if it is no JSON."""
     argv = argv_of(tool, cluster, *words, "--format", "json")
-    return parsed(argv, run(argv))
+    return parsed(argv, run(argv, deadline_s))

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from raidtui.base.text import clean
-from raidtui.model.disk import Disk, Link, Reason, names_of
+from raidtui.model.disk import Disk, Link, Reason, host_of, names_of, on_host, plain_role
 from raidtui.model.units import size_text
 from raidtui.tui.draft import Draft, roles_of
 from raidtui.tui.shared import Freeing
@@ -179,6 +179,22 @@ def ids_by_name(disks: Sequence[Disk]) -> dict[str, str]:
                 twice.add(name)
     own = {disk.id: disk.id for disk in disks}
     return {name: id_ for name, id_ in ids.items() if name not in twice} | own
+
+
+def on_this_host(draft: Draft, host: str) -> Draft:
+    """Return the draft with the disks of one host alone, under the ids that they have there; empty: the storage server."""
+    bind = {
+        plain_role(role): tuple(disk.removeprefix(on_host(host, "")) for disk in disks)
+        for role, disks in draft.bind.items() if host_of(role) == host
+    }  # fmt: skip
+    return draft._replace(bind=bind)
+
+
+def by_id(draft: Draft, disks: Sequence[Disk]) -> Draft:
+    """Return the draft with disk names replaced by ids: a loaded draft may name disks by WWN."""
+    ids = ids_by_name(disks)
+    bind = {role: tuple(ids.get(name, name) for name in names) for role, names in draft.bind.items()}
+    return draft if bind == draft.bind else draft._replace(bind=bind)
 
 
 def fitting(entries: Sequence[Entry], wanted: str) -> list[Entry]:

@@ -1,7 +1,8 @@
-"""Sentences of the screen Disks: why its table is empty, and why a disk cannot be selected or freed."""
+"""Sentences of the screen Disks: the table's title, why it is empty, and why a disk cannot be selected or freed."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from raidtui.base.text import clean
@@ -48,3 +49,18 @@ def not_freeable(entry: Entry, host: HostView | None) -> str:
     if entry.progress:
         return f"{serial} is being freed, {entry.progress}"
     return f"{serial} is free: there is nothing on it to erase" if entry.facts.free else ""
+
+
+def title_parts(host: HostView | None, entries: Collection[Entry], picked: int, shown: int | None) -> Iterator[str]:
+    """Yield the parts of the table's title. `host`: if it is not the storage server; `shown`: disks that fit the filter."""
+    there = [entry for entry in entries if not entry.facts.gone]
+    yield "Disks" if host is None else f"Disks of {clean(host.ref, 40)}"
+    if there:
+        yield f"{len(there)}"
+        yield f"{sum(entry.facts.free for entry in there)} free"
+    if gone := len(entries) - len(there):
+        yield f"{gone} gone"
+    if picked:
+        yield f"{picked} selected"
+    if shown is not None:
+        yield f"{shown} shown"

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 
 from raidtui.base.text import clean, clean_lines
 from raidtui.model.disk import Disk
@@ -204,6 +205,17 @@ hosts, **h** goes from one to the next: system, network and disks of each, as it
 
     def on_resize(self, event: events.Resize) -> None:
         self.present(self._entries)
+
+
+class Detail(VerticalScroll):
+    """Details of the disk under the cursor, or of the clusters."""
+
+    HELP = """\
+## Details
+
+All facts about this disk, every reason why it is not free, and how to free it; after **c** the storage clusters. **tab**
+goes back.
+"""
 
 
 def detail(

@@ -8,16 +8,17 @@ from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
 
 from raidtui.base.text import clean, plural
-from raidtui.model.disk import host_of, on_host, plain_role
-from raidtui.tui.disks.entries import DiskEntries, Entry, fitting, ids_by_name, ordered, same_model
-from raidtui.tui.disks.notices import empty_words, not_freeable, not_selectable
+from raidtui.model.disk import on_host
+from raidtui.tui.disks.clusters import ClusterBar, cluster_details
+from raidtui.tui.disks.entries import DiskEntries, Entry, by_id, fitting, on_this_host, ordered, same_model
+from raidtui.tui.disks.notices import empty_words, not_freeable, not_selectable, title_parts
 from raidtui.tui.disks.roles import ask_role
 from raidtui.tui.disks.smart import SmartData
-from raidtui.tui.disks.table import DiskTable, detail
+from raidtui.tui.disks.table import Detail, DiskTable, detail
 from raidtui.tui.draft import Draft, host_groups, with_role, without_disks
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.shared import Seen
@@ -26,16 +27,6 @@ from raidtui.tui.widgets.glyphs import glyphs
 if TYPE_CHECKING:
     from raidtui.model.host_view import HostView
     from raidtui.tui.disks.hosts import HostBar, HostSeen
-
-
-class Detail(VerticalScroll):
-    """Details of the disk under the cursor."""
-
-    HELP = """\
-## One disk
-
-All facts about this disk, every reason why it is not free, and how to free it. **tab** goes back.
-"""
 
 
 class DisksScreen(ModeScreen):
@@ -55,6 +46,7 @@ class DisksScreen(ModeScreen):
     DisksScreen #disk-filter.-open { display: block; }
     DisksScreen #disk-filter > Static { width: 9; color: $text-muted; }
     DisksScreen #disk-filter > Input { width: 1fr; background: $panel; }
+    DisksScreen.-tall ClusterBar { max-height: 14; }
     DisksScreen DiskTable { background: $background; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -64,6 +56,8 @@ class DisksScreen(ModeScreen):
         Binding("f", "free", "Free it", id="disks.free",
                 tooltip="Free this disk: show what is left on it and used by nobody (stale superblock, label, filesystem, "
                 "partitions), and erase (wipe) it"),
+        Binding("c", "clusters", "Cluster", id="disks.clusters",
+                tooltip="Details of the storage cluster (Ceph): health, pools, OSDs by host"),
         Binding("slash", "filter", "Filter", id="disks.filter", tooltip="Filter by serial, model, kind, size, use"),
         Binding("ctrl+r", "refresh", "Look", id="disks.refresh", tooltip="Look at every disk again, now"),
         Binding("h", "host(1)", "Hosts", id="disks.host", tooltip="The next host: storage server, then those of the draft"),
@@ -87,6 +81,8 @@ class DisksScreen(ModeScreen):
         self._sort: str | None = None
         self._descending = False
         self._smart = SmartData()
+        self._of_clusters = False
+        """True while the details are those of the clusters."""
         self._picked_on: dict[str, frozenset[str]] = {}
         """Ids of selected disks by host, including filtered-out ones; the storage server's under the empty name."""
 
@@ -97,6 +93,7 @@ class DisksScreen(ModeScreen):
                     yield Static("filter /")
                     yield Input(id="disk-filter-text", compact=True)
                 yield DiskTable(self._selectable, id="disk-table", empty="")
+                yield ClusterBar(id="disk-clusters")
             with Detail(id="disk-detail", classes="pane"):
                 yield Static(id="disk-words")
 
@@ -106,7 +103,6 @@ class DisksScreen(ModeScreen):
         app.freeing_changed.subscribe(self, lambda _: self._show())
         app.draft_changed.subscribe(self, lambda _: self._changed())
         app.link_changed.subscribe(self, lambda _: self._changed())
-        self.query_one("#disk-detail").border_title = "Details"
         self._show()
 
     def on_screen_resume(self) -> None:
@@ -151,12 +147,8 @@ class DisksScreen(ModeScreen):
 
     def _listed(self) -> list[Entry]:
         """Return the disks of the marked host with their roles. Ids of another host's have its name before them."""
-        draft, found, ref = self.raidtui.draft, self.raidtui.disks, self._marked_ref
-        bind = {
-            plain_role(role): tuple(disk.removeprefix(on_host(ref, "")) for disk in disks)
-            for role, disks in draft.bind.items() if host_of(role) == ref
-        }  # fmt: skip
-        of_host = draft._replace(bind=bind)
+        found, ref = self.raidtui.disks, self._marked_ref
+        of_host = on_this_host(self.raidtui.draft, ref)
         if (host := self._other_host) is None:
             here = self._known_disks.entries(found.disks if found else (), of_host)
             freeing = self.raidtui.freeing
@@ -173,31 +165,25 @@ class DisksScreen(ModeScreen):
         self.refresh_bindings()
 
     def _show_title(self) -> None:
-        there = [entry for entry in self._entries.values() if not entry.facts.gone]
-        host = self._other_host
-        parts = ["Disks" if host is None else f"Disks of {clean(host.ref, 40)}"]
-        if there:
-            parts += [f"{len(there)}", f"{sum(entry.facts.free for entry in there)} free"]
-        if gone := len(self._entries) - len(there):
-            parts.append(f"{gone} gone")
-        if self._picked:
-            parts.append(f"{len(self._picked)} selected")
-        if self._filter.value:
-            parts.append(f"{len(self._shown)} shown")
-        dot = f" {glyphs().dot} "
-        pane = self.query_one("#disk-list")
-        pane.border_title = dot.join(parts)
+        shown = len(self._shown) if self._filter.value else None
+        dot, pane = f" {glyphs().dot} ", self.query_one("#disk-list")
+        pane.border_title = dot.join(title_parts(self._other_host, self._entries.values(), len(self._picked), shown))
         roles = [f"{clean(role, 31)} {len(disks)}" for role, disks in self.raidtui.draft.bind.items()][:6]
         pane.border_subtitle = dot.join(Text(words).markup for words in roles)
 
     def _show_detail(self) -> None:
         if len(self.query("DiskTable, #disk-words")) < 2:  # a disk may answer while the screen is removed
             return
+        words, views = self.query_one("#disk-words", Static), self.query_one(ClusterBar).views
+        self.query_one(Detail).border_title = "Clusters" if self._of_clusters and views else "Details"
+        if self._of_clusters and views:
+            words.update(cluster_details(views, glyphs()))
+            return
         beside = tuple(self._entries.values()) if self.has_class("-very-wide") else ()
         here = self._here
         disk = here.facts.disk if here is not None and self._other_host is None and not here.facts.gone else None
         smart = self._smart.look(self, disk, self._show_detail)
-        self.query_one("#disk-words", Static).update(detail(here, glyphs(), beside, smart))
+        words.update(detail(here, glyphs(), beside, smart))
 
     def _selectable(self, key: str) -> bool:
         entry = self._entries.get(key)
@@ -236,6 +222,17 @@ class DisksScreen(ModeScreen):
             return sorted((self._entries[key] for key in self._picked), key=lambda e: order.get(e.id, len(order)))
         return [self._here] if self._here is not None else []
 
+    def action_clusters(self) -> None:
+        """Show the details of the clusters, or those of the disk again."""
+        if self._of_clusters:
+            self.action_other_pane()
+        else:
+            self._opened(of_clusters=True)
+
+    def on_clusters_seen(self) -> None:
+        self._show_detail()
+        self.refresh_bindings()
+
     def action_give_role(self) -> None:
         meant = self._chosen_entries()
         if not meant:
@@ -251,7 +248,7 @@ class DisksScreen(ModeScreen):
         if role and still:
             self._picked = frozenset()
             self._mark()
-            draft = with_role(self._draft_by_id(), role, [entry.id for entry in still], self._marked_ref)
+            draft = with_role(self._draft, role, [entry.id for entry in still], self._marked_ref)
             self.raidtui.change_draft(draft,
                                       f"{plural(len(still), 'disk')} for {role}")  # fmt: skip
 
@@ -259,7 +256,7 @@ class DisksScreen(ModeScreen):
         entries = [entry for entry in self._chosen_entries() if entry.role]
         if entries:
             words = f"{plural(len(entries), 'disk')} without a role"
-            self.raidtui.change_draft(without_disks(self._draft_by_id(), {entry.id for entry in entries}), words)
+            self.raidtui.change_draft(without_disks(self._draft, {entry.id for entry in entries}), words)
 
     def action_free(self) -> None:
         """Show what is on the disk under the cursor, and ask whether to erase it."""
@@ -273,12 +270,9 @@ class DisksScreen(ModeScreen):
         self.notify(f"looking at {here.facts.serial} …", timeout=2, markup=False)
         self.run_worker(ask_to_free(self, here.id), group="free", exclusive=True)
 
-    def _draft_by_id(self) -> Draft:
-        """Return the draft with disk names replaced by ids: a loaded draft may name disks by WWN."""
-        draft, found = self.raidtui.draft, self.raidtui.disks
-        ids = ids_by_name(found.disks if found else ())
-        bind = {role: tuple(ids.get(name, name) for name in names) for role, names in draft.bind.items()}
-        return draft if bind == draft.bind else draft._replace(bind=bind)
+    @property
+    def _draft(self) -> Draft:
+        return by_id(self.raidtui.draft, self.raidtui.disks.disks if self.raidtui.disks else ())
 
     def action_undo(self) -> None:
         self.raidtui.undo()
@@ -296,6 +290,7 @@ class DisksScreen(ModeScreen):
             self.raidtui.look_at_disks()
             self.show_age()
             self._look_at_hosts(again=True)
+            self.query_one(ClusterBar).ask(again=True)
 
     @property
     def _other_host(self) -> HostView | None:
@@ -378,12 +373,14 @@ class DisksScreen(ModeScreen):
 
     @on(DiskTable.Highlighted)
     def _moved(self) -> None:
+        self._of_clusters = False
         self._show_detail()
         self.query_one(Detail).scroll_home(animate=False)
         self.refresh_bindings()
 
     @on(DiskTable.Chosen)
-    def _opened(self) -> None:
+    def _opened(self, *, of_clusters: bool = False) -> None:
+        self._of_clusters = of_clusters
         self.add_class("-detail")
         self._show_detail()
         self.query_one(Detail).focus()
@@ -393,6 +390,8 @@ class DisksScreen(ModeScreen):
             self._opened()
         else:
             self.remove_class("-detail")
+            self._of_clusters = False
+            self._show_detail()
             self._table.focus()
 
     def action_back(self) -> None:
@@ -411,6 +410,8 @@ class DisksScreen(ModeScreen):
         """Grey actions that have no disk to work on."""
         if action == "host":
             return bool(host_groups(self.raidtui.draft))
+        if action == "clusters":
+            return bool(self.query(ClusterBar) and self.query_one(ClusterBar).views)
         if action in ("all_alike", "give_role", "free"):
             return True if self._entries else None
         if action == "take_out":
