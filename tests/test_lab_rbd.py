@@ -158,6 +158,47 @@ def test_a_killed_run_leaves_nothing(lab: Lab, layout: dict[str, Any], points: t
     assert canary(lab) == kept
 
 
+INTO: dict[str, Any] = {"rbd": {"size": "16MiB", "images": 2, "pool": "canary"}}
+OF_POOL = f"{LEFT}; rbd ls canary; rbd config pool ls canary --format json; ceph osd pool get canary all"
+"""The pool that is there, too: its images, its settings for images, its own settings."""
+
+
+@pytest.mark.parametrize("through", ["krbd", "librbd"])
+def test_images_in_a_pool_that_is_there_leave_it_as_it_was(lab: Lab, through: str, tmp_path: Path) -> None:
+    before, kept = lab.run(OF_POOL, 300).text, canary(lab)
+    layouts = {"into": {"rbd": {**INTO["rbd"], "through": through}}}
+    for consent in ([], ["--pool", "rbd"]):
+        refused = raidtui(lab, "replay", *words(layouts, tmp_path), *consent, timeout_s=600)
+        assert (refused.returncode, "pool-consent" in refused.stderr) == (3, True), refused.stderr
+    done = raidtui(lab, "replay", *words(layouts, tmp_path), "--pool", "canary", timeout_s=3000)
+    result = json.loads((tmp_path / "rbd.result.json").read_text())
+    assert all(cell["summary"] for cell in result["cells"]), done.stdout + done.stderr
+    assert [one["taken_down"] for one in result["layouts"]] == [True]
+    assert lab.run(OF_POOL, 300).text == before
+    assert canary(lab) == kept
+
+
+def test_a_killed_run_takes_its_images_alone_from_a_pool_that_is_there(lab: Lab) -> None:
+    before, kept = lab.run(OF_POOL, 300).text, canary(lab)
+    points = ("rbd.put:before", "rbd.put:create", "rbd.put:after", "rbd.map:map", "measure:after", "rbd.take:rm")
+    killed_at(lab, scenario({"into": INTO}), {}, ",".join(points), 3000)
+    assert lab.run(OF_POOL, 300).text == before
+    assert canary(lab) == kept
+
+
+def test_a_pool_that_is_missing_or_has_a_quota_is_refused_by_its_name(lab: Lab, tmp_path: Path) -> None:
+    found = []
+    lab.run("ceph osd pool set-quota canary max_bytes 33554432", 300)  # 4 MiB are in it
+    try:
+        for pool in ("none", "canary"):
+            done = raidtui(lab, "plan", words({"into": {"rbd": {**INTO["rbd"], "pool": pool}}}, tmp_path)[0], timeout_s=600)
+            codes = tuple(code in done.stderr for code in ("rbd-pool-missing", "rbd-quota"))
+            found.append((done.returncode, *codes, pool in done.stderr))
+    finally:
+        lab.run("ceph osd pool set-quota canary max_bytes 0", 300)
+    assert found == [(3, True, False, True), (3, False, True, True)]
+
+
 @pytest.mark.parametrize(
     ("more", "code"),
     [

@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 
 import made
+import msgspec
 import pytest
 
+from raidtui.model.plan import Step
 from raidtui.model.problem import Problem
 from raidtui.model.protocol import RunInfo, RunList
 
@@ -241,3 +243,18 @@ def test_a_run_that_began_while_the_connection_broke_is_found_by_its_token(engin
     assert said.code == 0
     assert methods(said).count("start") == 1
     assert f"run {made.RUN} done" in said.err
+
+
+def test_a_pool_that_is_there_is_used_only_if_it_is_named(engine):
+    step = Step("001", "rbd.put", "Make 2 images in pool tank", "build", takes=("tank",))
+    plan = msgspec.structs.replace(made.plan(), erases=(), binding={}, steps=(step,))
+    engine.answers(**{**run_of(), "plan": {"result": plan}})
+    said = engine.run("replay", "tiny.json")
+    assert (said.code, methods(said)) == (3, ["plan"])
+    assert "this plan makes images in tank, there before; nothing was touched" in said.err
+    assert said.out.splitlines()[-1].strip() == "raidtui --on stor1 replay tiny.json --pool tank"
+    wrong = engine.run("replay", "tiny.json", "--pool", "tan")
+    assert (wrong.code, "pool-consent" in wrong.err) == (3, True)
+    said = engine.run("replay", "tiny.json", "--pool", "tank")
+    start = next(request["params"] for request in said.requests if request["method"] == "start")
+    assert (start["pools"], start["erase"]) == (["tank"], [])

@@ -415,6 +415,21 @@ def test_the_shown_plan_is_started_and_followed(show, stage):
     assert asked["params"]["plan"] == stage.requests("plan")[0]["params"]
 
 
+def test_the_name_of_a_pool_that_is_there_is_typed_beside_the_disks(show, stage):
+    steps = (*made.plan().steps, Step("s6", "rbd.put", "Make an image in pool vms", "build", takes=("vms",)))
+
+    async def talk(pilot, app):
+        assert "Images are made in pool vms, there before the run" in words(app)
+        await pilot.press("s", *"0001", "enter", *"0002", "enter", *"vm", "enter")
+        assert dialog(app) == "ConsentDialog"
+        await pilot.press("s", "enter")
+        await until(pilot, lambda: app.followed)
+
+    show(talk, plan={"result": made.plan(steps=steps)})
+    (asked,) = stage.requests("start")
+    assert (asked["params"]["erase"], asked["params"]["pools"]) == ([ONE, TWO], ["vms"])
+
+
 def test_the_mouse_alone_gives_no_consent(show, stage):
     async def talk(pilot, app):
         await pilot.press("s")

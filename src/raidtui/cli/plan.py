@@ -22,6 +22,7 @@ from raidtui.front.plan import (
     phase_words,
     replay_line,
     sweep_words,
+    taken_words,
     with_workloads,
     workload_names,
     writes_text,
@@ -129,6 +130,8 @@ def _cost_lines(plan: Plan) -> Iterator[str]:
 
 def _disk_lines(plan: Plan) -> Iterator[str]:
     roles = {disk.id: role for role, disks in plan.binding.items() for disk in disks}
+    if taken := taken_words(plan):
+        yield taken
     if not plan.erases:
         yield "No disk is erased."
         return

@@ -19,14 +19,14 @@ from raidtui.client.engine_client import EngineClient
 from raidtui.front.files import check_output, save
 from raidtui.front.follow import Back, Ended, Follower, Lost, start
 from raidtui.front.phrases import PROBLEMS_SCHEMA, looks_line, sentence
-from raidtui.front.plan import check_consent, kept_lines
+from raidtui.front.plan import check_consent, check_pools, kept_lines
 from raidtui.front.progress import RunView, advance
 from raidtui.model.convert import plain
 from raidtui.model.event import CellDone, Record
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Exit, ProblemError, Problems, Refusal
 from raidtui.model.protocol import PlanRequest, RunInfo
-from raidtui.model.refusals import RUN_INTERRUPTED
+from raidtui.model.refusals import POOL_CONSENT, RUN_INTERRUPTED
 from raidtui.model.result import Cell
 
 CONSENT: Final = Refusal(
@@ -62,6 +62,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--erase", action="append", default=[], metavar="ID,…",
                         help="consent: serial or WWN of every disk that the plan erases, no other; with several servers "
                              "SERVER:ID,… for each, or @FILE with a line for each")  # fmt: skip
+    parser.add_argument("--pool", action="append", default=[], metavar="NAME",
+                        help="consent: an existing pool of a cluster in which the plan makes images")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="new file for the result (default: one in $XDG_STATE_HOME/raidtui/results, for root in "
                              "/var/lib/raidtui/results); with several servers a folder")  # fmt: skip
@@ -82,12 +84,13 @@ def carry_out(args: Namespace, request: PlanRequest) -> int:
         print(f"Planning on {clean(args.on) or 'this machine'} …", file=sys.stderr)
     with connect(args) as engine:
         plan = make_plan(engine, request)
-        if plan.erases and not args.erase:
+        pools = getattr(args, "pool", [])
+        if (plan.erases and not args.erase) or (plan.takes and not pools):
             return _ask_for_consent(plan, args)
-        erase = check_consent(plan, split_ids(args.erase))
+        erase, pools = check_consent(plan, split_ids(args.erase)), check_pools(plan, pools)
         # An interrupt must not end raidtui after the run was started and before its name was printed.
         with Signals() as signals:
-            begun = start(lambda: connect(args), engine, request, plan, erase)
+            begun = start(lambda: connect(args), engine, request, plan, erase, pools)
             if args.detach:
                 return _detach(args, begun)
             view, left = watch(args, begun, engine, signals, owned=True)
@@ -97,8 +100,10 @@ def carry_out(args: Namespace, request: PlanRequest) -> int:
 def _ask_for_consent(plan: Plan, args: Namespace) -> int:
     """Print the disks to be erased and the command line that consents to it."""
     line = command_line(plan, args)
-    problem = CONSENT.problem(
-        f"this plan erases {plural(len(plan.erases), 'disk')}; nothing was touched",
+    what = [f"erases {plural(len(plan.erases), 'disk')}"] if plan.erases else []
+    what += [f"makes images in {', '.join(plan.takes)}, there before"] if plan.takes else []
+    problem = (CONSENT if plan.erases else POOL_CONSENT).problem(
+        f"this plan {' and '.join(what)}; nothing was touched",
         remedy=f"To run it:\n{line}",
         exit=Exit.REFUSED,
     )

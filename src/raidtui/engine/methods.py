@@ -130,7 +130,7 @@ def start(request: StartRequest, _: Stopped) -> Started:
             PLAN_CHANGED, "the plan is not the one that was shown", exit=Exit.REFUSED,
             remedy="Something changed between showing and starting: look at the plan again.",
         )  # fmt: skip
-    if problems := refused(made, request.erase, found.values()):
+    if problems := refused(made, request.erase, found.values(), request.pools):
         raise ProblemError(*problems)
     if not server().simulated:
         # Here, where no disk has been touched; each host looks for its own.

@@ -159,15 +159,18 @@ _LOOK_FOR_S = 20.0
 
 
 def start(
-    connect: Callable[[], EngineClient], engine: EngineClient, request: PlanRequest, plan: Plan, erase: tuple[str, ...]
-) -> str:
+    connect: Callable[[], EngineClient], engine: EngineClient, request: PlanRequest, plan: Plan, erase: tuple[str, ...],
+    pools: tuple[str, ...],
+) -> str:  # fmt: skip
     """Start the plan and return the run's name. Raises ProblemError with what was refused, or when nothing began.
+
+    `erase` and `pools`: the consent, to erase these disks, and to make something in these existing pools.
 
     A terminal's Ctrl-C reaches the connection's process as well and may end it before its answer; the run that it
     began is then found by the plan's token.
     """
     try:
-        started: Started = engine.call("start", StartRequest(request, plan.digest, plan.token, erase), Started)
+        started: Started = engine.call("start", StartRequest(request, plan.digest, plan.token, erase, pools), Started)
     except ProblemError as error:
         if error.problems[0].code not in ("engine-lost", "engine-answer"):
             raise

@@ -14,7 +14,7 @@ from raidtui.model.disk import Fingerprint, names_of
 from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
 from raidtui.model.plan import Kept, Options, Plan, Step, SweepPlan
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
-from raidtui.model.refusals import ERASE_TOO_FEW, ERASE_TOO_MANY, SHORTHAND
+from raidtui.model.refusals import ERASE_TOO_FEW, ERASE_TOO_MANY, SHORTHAND, pools_refused
 from raidtui.model.shorthand import is_shorthand, read_shorthand
 from raidtui.model.units import duration_text, size_text
 
@@ -72,6 +72,21 @@ def check_consent(plan: Plan, named: Sequence[str]) -> tuple[str, ...]:
     return plan.erases
 
 
+def check_pools(plan: Plan, named: Sequence[str]) -> tuple[str, ...]:
+    """Return the existing pools in which the plan makes something, if `named` are these. Raises ProblemError (exit 3)."""
+    if problems := tuple(pools_refused(plan.takes, named)):
+        raise ProblemError(*problems)
+    return plan.takes
+
+
+def taken_words(plan: Plan) -> str:
+    """Return a sentence about existing pools of a cluster; empty if the plan uses none."""
+    if not plan.takes:
+        return ""
+    which = f"pool {clean(plan.takes[0])}" if len(plan.takes) == 1 else f"pools {clean(', '.join(plan.takes), 400)}"
+    return f"Images are made in {which}, there before the run, and removed from it; nothing else in it is changed."
+
+
 def writable_name(disk: Fingerprint) -> str:
     """Return an id that can be typed in a shell: the serial, or the WWN if the serial has unusual characters."""
     return next((name for name in (disk.id, disk.wwid) if name and clean(name) == name and "," not in name), disk.id)
@@ -90,12 +105,12 @@ _ALPHABET: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 
 class Line(NamedTuple):
-    """One line to be typed, and the disks that it consents to."""
+    """One line to be typed, and the disks that it consents to; without disks, the name of an existing pool."""
 
     disks: tuple[Fingerprint, ...]
     expected: str
     name: str = ""
-    """Name of the disk, which ends with the expected text; empty if a code is expected."""
+    """Name of the disk or pool, which ends with the expected text; empty if a code is expected."""
 
 
 def lines_to_type(plan: Plan) -> tuple[Line, ...]:
@@ -110,7 +125,7 @@ def lines_to_type(plan: Plan) -> tuple[Line, ...]:
             single += alike
     names = {disk.id: clean(writable_name(disk)).strip() for disk in single}
     lines += [line_of(plan.digest, disk, names) for disk in erased if disk.id in names]
-    return tuple(lines)
+    return (*lines, *(Line((), name, name) for name in plan.takes))
 
 
 def matches(line: Line, typed: str) -> bool:
@@ -174,6 +189,8 @@ def replay_line(plan: Plan, scenario: str, options: Options, *, on: Sequence[str
     words += more
     if plan.erases:
         words += ["--erase", ",".join(writable_name(disk) for disk in erased_disks(plan))]
+    for name in plan.takes:
+        words += ["--pool", name]
     return clean(shlex.join(words), limit=65536)
 
 

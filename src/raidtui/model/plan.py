@@ -103,6 +103,8 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     """Estimated duration."""
     host: str = ""
     """Host that does it (`Host.ref`); empty for the storage server."""
+    takes: tuple[str, ...] = ()
+    """Pools of a cluster that were there before, in which it makes something of the run's own."""
 
 
 class CellPlan(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -198,6 +200,11 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     """The layout that it leaves on the server for good; None for a run that measures and gives the disks back."""
     looks: dict[str, Look] = {}
     """Extent of the search on each disk to be erased when the plan was made, by disk id: the basis of the word blank."""
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Return the names of all existing pools in which it makes something: exactly what `--pool` must name."""
+        return tuple(sorted({name for step in self.steps for name in step.takes}))
 
     @property
     def ends_early(self) -> bool:

@@ -115,6 +115,8 @@ class StartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     token: str
     erase: tuple[str, ...]
     """Disks that the plan erases, all of them and no other, by serial or WWN."""
+    pools: tuple[str, ...] = ()
+    """Existing pools in which the plan makes something, all of them and no other."""
 
 
 class Started(msgspec.Struct, frozen=True):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from typing import Final
 
-from raidtui.model.problem import Refusal
+from raidtui.model.problem import Exit, Problem, Refusal
 
 CANCELLED: Final = Refusal(
     "cancelled", "Cancelled", "The operator cancelled the run, or this part of it.", "Start it again."
@@ -49,6 +50,13 @@ OUTPUT: Final = Refusal(
     "The file cannot be written",
     "The file named by -o exists already, its folder cannot be written to, or no format has this file extension.",
     "Name another file, or remove the old one.",
+)
+POOL_CONSENT: Final = Refusal(
+    "pool-consent",
+    "Consent to use a pool is missing",
+    "The plan makes images in a pool that was there before, which may have data of others. --pool must name every such "
+    "pool, and no other. Nothing was touched.",
+    "Use the command line that `raidtui plan` prints.",
 )
 SCHEMA: Final = Refusal(
     "schema",
@@ -143,3 +151,13 @@ BAD_CONDITION: Final = Refusal(
     "--fail-if has the form 'worse > 5 %', and compares an older result with a newer one of the same scenario.",
     "Write it in that form, and name two results: OLD NEW.",
 )
+
+
+def pools_refused(takes: Collection[str], named: Collection[str]) -> Iterator[Problem]:
+    """Yield the problems of a consent: `takes` are the existing pools of a plan, `named` those that the operator named."""
+    for name in sorted(set(takes) - set(named)):
+        text = f"this plan makes images in pool {name}, which was there before and was not named"
+        yield POOL_CONSENT.problem(text, place="--pool", remedy=f"--pool {name}", exit=Exit.REFUSED)
+    for name in sorted(set(named) - set(takes)):
+        text = f"--pool names {name[:80]!r}, in which this plan makes nothing"
+        yield POOL_CONSENT.problem(text, place="--pool", remedy="Leave it out; nothing was touched.", exit=Exit.REFUSED)

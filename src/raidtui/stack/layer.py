@@ -72,6 +72,7 @@ class Draft(NamedTuple):
     seconds: float = 1.0
     host: str = ""
     files: Mapping[str, str] = MappingProxyType({})
+    takes: tuple[str, ...] = ()
 
     def by(self, host: str) -> Draft:
         """Return this step as that of another host; empty for the storage server."""

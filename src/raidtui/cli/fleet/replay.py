@@ -28,8 +28,9 @@ from raidtui.front.phrases import PROBLEMS_SCHEMA, sentence
 from raidtui.model.convert import plain
 from raidtui.model.event import Record
 from raidtui.model.plan import Plan
-from raidtui.model.problem import Exit, Problem, ProblemError, Problems
+from raidtui.model.problem import Exit, Problem, ProblemError, Problems, fail
 from raidtui.model.protocol import PlanRequest
+from raidtui.model.refusals import POOL_CONSENT
 from raidtui.results.rates import NOTHING
 from raidtui.results.servers import ServerComparison, compare_servers
 
@@ -94,6 +95,9 @@ def replay(args: Namespace, servers: tuple[str, ...]) -> int:
         outputs.check_free(str(next(iter(plans.values())).scenario.get("name", "")), plans)
         if any(plan.erases for plan in plans.values()) and not args.erase:
             return _ask_for_consent(plans, args)
+        if taking := next((plan for plan in plans.values() if plan.takes), None):
+            text = f"the plans make images in {', '.join(taking.takes)}, there before: servers would load it together"
+            raise fail(POOL_CONSENT, text, place="--on", remedy="Run it on one server at a time.", exit=Exit.REFUSED)
         consents = check_consents(plans, {server: split_ids(words) for server, words in erase.items()})
         if not args.json:
             show_summary(plans, console(args, file=sys.stderr))
@@ -160,7 +164,7 @@ def _started(
 
     def begin(server: str) -> str:
         engine = fleet.engines[server]
-        return start(lambda: fleet.connect(server), engine, requests[server], plans[server], consents[server])
+        return start(lambda: fleet.connect(server), engine, requests[server], plans[server], consents[server], ())
 
     each(tuple(plans), begin, _keeping(args, fleet, begun), waiting)
     return {server: begun[server] for server in plans if server in begun}

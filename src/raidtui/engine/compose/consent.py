@@ -9,7 +9,7 @@ from raidtui.engine.compose.binding import resolve
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Exit, Problem, Refusal
-from raidtui.model.refusals import ERASE_TOO_FEW, ERASE_TOO_MANY
+from raidtui.model.refusals import ERASE_TOO_FEW, ERASE_TOO_MANY, pools_refused
 
 ERASE_UNKNOWN: Final = Refusal(
     "erase-unknown",
@@ -21,8 +21,8 @@ ERASE_UNKNOWN: Final = Refusal(
 ERASE_EXACTLY: Final = "Name exactly the disks that the plan erases."
 
 
-def refused(plan: Plan, erase: tuple[str, ...], disks: Iterable[Disk]) -> list[Problem]:
-    """Return the problems of the operator's consent: missing disks, extra disks, unknown names. `disks`: this server's."""
+def refused(plan: Plan, erase: tuple[str, ...], disks: Iterable[Disk], pools: tuple[str, ...] = ()) -> list[Problem]:
+    """Return the problems of the operator's consent: missing and extra disks or pools. `disks`: this server's."""
     of_hosts = [disk for found in plan.binding.values() for disk in found if disk.host]
     every: list[Disk | Fingerprint] = [*disks, *of_hosts]
     named = {name: resolve(name, every) for name in erase}
@@ -37,4 +37,4 @@ def refused(plan: Plan, erase: tuple[str, ...], disks: Iterable[Disk]) -> list[P
     for missing in sorted(set(plan.erases) - ids):
         text, remedy = f"this plan erases {missing}, which --erase does not name", f"--erase {','.join(plan.erases)}"
         problems.append(ERASE_TOO_FEW.problem(text, place=missing, remedy=remedy, exit=Exit.REFUSED))
-    return problems
+    return [*problems, *pools_refused(plan.takes, pools)]

@@ -386,6 +386,7 @@ class _Planner:
                 seconds=draft.seconds,
                 host=draft.host,
                 files=dict(draft.files),
+                takes=draft.takes,
                 **self._place,
             )
         )

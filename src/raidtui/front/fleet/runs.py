@@ -209,7 +209,7 @@ def light(plan: Plan) -> Plan:
     """Return a plan with what progress, costs and consent need: arguments and commands of steps are most of its bytes."""
     steps = tuple(
         Step(step.id, step.action, step.title, step.phase, step.block, step.cell, writes_bytes=step.writes_bytes,
-             seconds=step.seconds) for step in plan.steps
+             seconds=step.seconds, takes=step.takes) for step in plan.steps
     )  # fmt: skip
     cells = tuple(CellPlan(cell.id, cell.layout, cell.workload, cell.round, cell.part) for cell in plan.cells)
     scenario = {name: plan.scenario[name] for name in ("name", "title", "policy") if name in plan.scenario}

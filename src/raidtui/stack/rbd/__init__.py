@@ -7,7 +7,7 @@ from typing import Final
 from raidtui.model.tool import KernelModule, Tool
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
-from raidtui.stack.rbd import health, images, plan, pool, scrub
+from raidtui.stack.rbd import existing, health, images, plan, pool, scrub
 from raidtui.stack.rbd.cluster import PACKAGE
 from raidtui.stack.rbd.spec import RbdImages, RbdPool, RbdScrubs, RbdSpec
 
@@ -47,6 +47,12 @@ LAYER: Final = Layer(
             daemons=health.daemons,
         ),
         "rbd.images": Action(args=RbdImages, do=images.create, in_the_way=images.in_the_way),
+        "rbd.put": Action(
+            args=RbdImages, do=existing.put, undo=existing.take, watch=health.watch, daemons=health.daemons,
+            claims=existing.claims,
+            in_the_way=lambda args: (*existing.in_the_way(args), *images.in_the_way(args)),
+        ),
+        "rbd.take": Action(args=RbdImages, do=existing.take),
         "rbd.map": Action(
             args=RbdImages,
             do=images.connect,

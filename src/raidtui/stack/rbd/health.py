@@ -15,7 +15,7 @@ from raidtui.stack import clusters
 from raidtui.stack.clusters import Trouble, around
 from raidtui.stack.context import Context
 from raidtui.stack.rbd.cluster import ask
-from raidtui.stack.rbd.spec import RbdPool
+from raidtui.stack.rbd.spec import RbdImages, RbdPool
 
 NOT_CLEAN: Final = Refusal(
     "rbd-not-clean",
@@ -128,7 +128,7 @@ def _kind(state: str) -> Refusal:
     return SCRUBBING if words & {"scrubbing", "deep"} else NOT_CLEAN
 
 
-def watch(context: Context, pool: RbdPool) -> Callable[[], tuple[Mark, ...]]:
+def watch(context: Context, pool: RbdPool | RbdImages) -> Callable[[], tuple[Mark, ...]]:
     """Look at the cluster when a cell begins; the returned function looks again at its end, and returns the marks."""
     return around(lambda: ask("ceph", pool.cluster, "status"), troubles, changes, lambda: _others(pool))
 
@@ -153,7 +153,7 @@ def _flags(status: Any) -> str:
     return str(flags["summary"]["message"]) if flags else ""
 
 
-def daemons(context: Context, pool: RbdPool) -> Mapping[str, int]:
+def daemons(context: Context, pool: RbdPool | RbdImages) -> Mapping[str, int]:
     """Return the daemons of the cluster that are up; nothing if it does not answer."""
     try:
         return daemons_up(ask("ceph", pool.cluster, "status"))
@@ -170,11 +170,11 @@ def daemons_up(status: Any) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _others(pool: RbdPool) -> Iterator[Mark]:
+def _others(pool: RbdPool | RbdImages) -> Iterator[Mark]:
     yield from other_load(ask("ceph", pool.cluster, "osd", "pool", "stats"), pool)
 
 
-def other_load(stats: Any, pool: RbdPool) -> Iterator[Mark]:
+def other_load(stats: Any, pool: RbdPool | RbdImages) -> Iterator[Mark]:
     """Yield a mark about clients of other pools, given `ceph osd pool stats`."""
     rates = ((one["pool_name"], one.get("client_io_rate", {})) for one in stats if one["pool_name"] not in pool.pools)
     each = ((name, rate.get("read_op_per_sec", 0) + rate.get("write_op_per_sec", 0)) for name, rate in rates)

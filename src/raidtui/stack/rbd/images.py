@@ -93,13 +93,18 @@ def create(context: Context, images: RbdImages) -> Outcome:
             context.stop_if_cancelled()
             run(argv)
             commands.append(argv)
+    built_by_address(context, images)
+    await_rest(context, images.cluster, images.pools)
+    return Outcome("created", infos(images), tuple(commands))
+
+
+def built_by_address(context: Context, images: RbdImages) -> None:
+    """Images that fio opens by their address are built once they are there."""
     if images.through == "librbd":
         context.built |= {image.ref: plan.path_of(images, image) for image in images.images}
-    await_rest(context, images.cluster, [name for name in (images.pool, images.data_pool) if name is not None])
-    return Outcome("created", _infos(images), tuple(commands))
 
 
-def _infos(images: RbdImages) -> dict[str, Any]:
+def infos(images: RbdImages) -> dict[str, Any]:
     """Return the images as the cluster has them, by name."""
     kept = ("id", "size", "object_size", "features", "data_pool", "stripe_unit", "stripe_count")
     found = {one.name: ask("rbd", images.cluster, "info", images.spec_of(one)) for one in images.images}
@@ -129,7 +134,7 @@ def connect(context: Context, images: RbdImages) -> Outcome:
 def _refuse_features(images: RbdImages) -> None:
     """Raise ProblemError (`rbd-feature-kernel`) for features of the images that the kernel lacks."""
     supported = int(read_text(SUPPORTED) or "-1", 0)
-    for name, info in _infos(images).items():
+    for name, info in infos(images).items():
         if lacking := [one for one in info["features"] if not BITS.get(one, 0) & supported]:
             raise fail(CANNOT_MAP, f"image {name} has {', '.join(lacking)}, which this kernel lacks", place=name,
                        remedy=CANNOT_MAP.way_out, exit=Exit.BUILD_FAILED)  # fmt: skip
@@ -137,7 +142,7 @@ def _refuse_features(images: RbdImages) -> None:
 
 def verify(context: Context, images: RbdImages) -> Outcome:
     """Read pool and images back; facts are what was read. Raises ProblemError (`read-back`, `rbd-not-mapped`)."""
-    found = _infos(images)
+    found = infos(images)
     asked = {
         "size": images.size_bytes, "object_size": images.object_bytes, "data_pool": images.data_pool,
         "stripe_count": images.stripe_count, "stripe_unit": images.stripe_unit_bytes,
@@ -153,10 +158,12 @@ def verify(context: Context, images: RbdImages) -> Outcome:
         raise mismatch("the image", images.name, wrong, "This version of Ceph made something else.")
     if images.through == "krbd":
         return Outcome("done", {"images": found, **_mapped(images)})
-    cache = run(argv_of("rbd", images.cluster, "config", "pool", "get", images.pool, "rbd_cache")).text.strip()
-    if cache != str(images.cache).lower():
-        raise mismatch("the pool", images.pool, [Difference("rbd_cache", images.cache, cache)], "Somebody has changed it.")
-    return Outcome("done", {"images": found, "rbd_cache": cache})
+    of = [("pool", images.pool)] if images.own_pool else [("image", images.spec_of(one)) for one in images.images]
+    for what, name in of:
+        cache = run(argv_of("rbd", images.cluster, "config", what, "get", name, "rbd_cache")).text.strip()
+        if cache != str(images.cache).lower():
+            raise mismatch(f"the {what}", name, [Difference("rbd_cache", images.cache, cache)], "Somebody has changed it.")
+    return Outcome("done", {"images": found, "rbd_cache": str(images.cache).lower()})
 
 
 def _mapped(images: RbdImages) -> dict[str, Any]:

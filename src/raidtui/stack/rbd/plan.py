@@ -8,7 +8,7 @@ from typing import Final
 from raidtui.base.text import plural
 from raidtui.model.convert import Operand
 from raidtui.model.image import RbdAddress
-from raidtui.model.plan import Argv, Names, TargetKind
+from raidtui.model.plan import Argv, Created, Names, TargetKind
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
 from raidtui.model.units import size_text
@@ -83,10 +83,13 @@ CLIENT: Final = Refusal(
 )
 EXISTING: Final = Refusal(
     "rbd-existing-pool",
-    "Images in an existing pool are not supported",
-    "raidtui makes a pool of its own and removes it afterwards; it makes nothing in a pool that was there before.",
-    "Leave pool out.",
+    "An option of a pool that is not made",
+    "Copies, pieces, placement and placement groups of an existing pool are its own, and raidtui does not change them. "
+    "Data may be in another pool than the images' names only where both exist.",
+    "Leave the option out, or leave pool out, so that a pool is made.",
 )
+OF_POOLS: Final = ("replicated", "erasure", "failure_domain", "device_class", "root", "pg_num")
+"""Options of a pool that is made."""
 
 
 def inputs(spec: RbdSpec) -> Mapping[str, Operand]:
@@ -120,8 +123,12 @@ def _sizes(spec: RbdSpec, place: str) -> Iterator[Problem]:
 
 
 def _pool(spec: RbdSpec, place: str) -> Iterator[Problem]:
-    if spec.pool is not None:
-        yield EXISTING.problem(f"pool {spec.pool} exists already", place=f"{place}.pool", remedy=EXISTING.way_out)
+    for name in (one for one in OF_POOLS if spec.pool is not None and getattr(spec, one) is not None):
+        text = f"{name} is not possible in the existing pool {spec.pool}"
+        yield EXISTING.problem(text, place=f"{place}.{name}", remedy=EXISTING.way_out)
+    if spec.data_pool is not None and spec.pool in (None, spec.data_pool):
+        text = f"data_pool {spec.data_pool} needs another pool for the images' names"
+        yield EXISTING.problem(text, place=f"{place}.data_pool", remedy="Name that pool too, or leave data_pool out.")
     copies = spec.replicated
     if copies is not None and copies.size is not None and copies.min_size is not None and copies.min_size > copies.size:
         text = f"min_size {copies.min_size} is more than size {copies.size}"
@@ -155,6 +162,8 @@ def describe(spec: RbdSpec, counts: Counts) -> str:
 
 
 def _kept(spec: RbdSpec) -> str:
+    if spec.pool is not None:
+        return f"in pool {spec.pool}" + (f", data in {spec.data_pool}" if spec.data_pool is not None else "")
     if spec.erasure is not None:
         return f"{spec.erasure.k}+{spec.erasure.m} erasure-coded"
     if spec.replicated is None or spec.replicated.size is None:
@@ -170,12 +179,16 @@ def defaults(spec: RbdSpec, counts: Counts) -> Mapping[str, tuple[str, str]]:
         "pg_num": ("osd_pool_default_pg_num", "the cluster's own"),
         "features": ("rbd_default_features", "the cluster's own"),
     }
-    if spec.erasure is None:
+    if spec.pool is not None:
+        del found["pg_num"]
+    elif spec.erasure is None:
         found["replicated"] = ("osd_pool_default_size copies", "the cluster's own")
     return found
 
 
 def tolerates_failures(spec: RbdSpec, counts: Counts) -> Mapping[str, tuple[int, str]]:
+    if spec.pool is not None:  # the cluster alone knows
+        return {}
     size, least = DEFAULT_COPIES, None
     if spec.replicated is not None:
         size, least = spec.replicated.size or DEFAULT_COPIES, spec.replicated.min_size
@@ -211,18 +224,10 @@ def cautions(spec: RbdSpec, below: Collection[str]) -> tuple[str, ...]:
 
 
 def plan(spec: RbdSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
-    made, mapped = names.new("rbd-pool"), names.new("rbd-map")
-    pool = pool_of(spec, made.name, made.uuid)
-    images = images_of(spec, pool, mapped.uuid)
-    delete = remove_argvs(pool)
+    made, mapped = names.new("rbd-pool" if spec.pool is None else "rbd-images"), names.new("rbd-map")
     hold, release = _scrubs(spec, names)
-    build = [
-        *hold,
-        Draft("rbd.pool", f"Make pool {pool.name} ({_kept(spec)})", pool, create_argvs(pool), delete, made, seconds=10.0),
-        Draft("rbd.images", f"Make {plural(len(images.images), 'image')} of {spec.size.text}", images, images_argvs(images),
-              seconds=2.0),
-    ]  # fmt: skip
-    teardown = [Draft("rbd.remove", f"Remove pool {pool.name} with its images", pool, delete, seconds=5.0)]
+    images, build, teardown = (_in_own_pool if spec.pool is None else _in_existing_pool)(spec, made, mapped.uuid)
+    build = [*hold, *build]
     if spec.through == "krbd":
         unmap = tuple(unmap_argv(images, image) for image in images.images)
         commands = (("modprobe", *MODULE.split()), *(map_argv(images, image) for image in images.images))
@@ -239,6 +244,29 @@ def plan(spec: RbdSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
         locked = spec.features is None or "exclusive-lock" in spec.features
         target = target._replace(kind="image", counted="no", one_client=locked)
     return Planned(tuple(build), tuple(teardown), (target,), offers)
+
+
+def _in_own_pool(spec: RbdSpec, made: Created, uuid: str) -> tuple[RbdImages, list[Draft], list[Draft]]:
+    """Return the images, and the steps that make and remove them with their pool."""
+    pool = pool_of(spec, made.name, made.uuid)
+    images, delete = images_of(spec, pool.name, pool.name, pool.data, uuid), remove_argvs(pool)
+    title = f"Make {plural(spec.images, 'image')} of {spec.size.text}"
+    build = [
+        Draft("rbd.pool", f"Make pool {pool.name} ({_kept(spec)})", pool, create_argvs(pool), delete, made, seconds=10.0),
+        Draft("rbd.images", title, images, images_argvs(images), seconds=2.0),
+    ]
+    return images, build, [Draft("rbd.remove", f"Remove pool {pool.name} with its images", pool, delete, seconds=5.0)]
+
+
+def _in_existing_pool(spec: RbdSpec, made: Created, uuid: str) -> tuple[RbdImages, list[Draft], list[Draft]]:
+    """Return the images, and the steps that make and remove them alone."""
+    assert spec.pool is not None
+    images = images_of(spec, made.name, spec.pool, spec.data_pool, uuid)
+    remove = tuple(remove_image_argv(images, image) for image in images.images)
+    many = f"{plural(spec.images, 'image')} of {spec.size.text}"
+    build = [Draft("rbd.put", f"Make {many} {_kept(spec)}", images, images_argvs(images), remove, made, seconds=5.0,
+                   takes=images.pools)]  # fmt: skip
+    return images, build, [Draft("rbd.take", f"Remove {many} from pool {images.pool}", images, remove, seconds=5.0)]
 
 
 def _scrubs(spec: RbdSpec, names: Names) -> tuple[list[Draft], list[Draft]]:
@@ -273,11 +301,11 @@ def _coding(asked: ErasureSpec) -> Coding:
     return Coding(asked.k, asked.m, asked.plugin, asked.technique, unit)
 
 
-def images_of(spec: RbdSpec, pool: RbdPool, uuid: str) -> RbdImages:
+def images_of(spec: RbdSpec, name: str, pool: str, data_pool: str | None, uuid: str) -> RbdImages:
     return RbdImages(
-        pool.name, uuid, pool.cluster, pool.name,
-        tuple(Image(f"{pool.name}-{number}") for number in range(1, spec.images + 1)), spec.size.bytes,
-        pool.data if pool.data != pool.name else None,
+        name, uuid, Cluster(spec.conf, spec.user, spec.keyring), pool,
+        tuple(Image(f"{name}-{number}") for number in range(1, spec.images + 1)), spec.size.bytes,
+        data_pool if data_pool != pool else None,
         spec.object_size.bytes if spec.object_size is not None else None,
         spec.stripe_unit.bytes if spec.stripe_unit is not None else None,
         spec.stripe_count, spec.features, spec.map_options, spec.through, spec.cache,
@@ -330,10 +358,22 @@ def remove_argvs(pool: RbdPool) -> tuple[Argv, ...]:
 
 
 def images_argvs(images: RbdImages) -> tuple[Argv, ...]:
-    """Return the commands that make the images; for librbd, the cache is switched on or off for their pool."""
+    """Return the commands that make the images; for librbd, the cache is switched on or off for their own pool, or each."""
+    if not images.own_pool:
+        return tuple(argv for one in images.images for argv in (image_argv(images, one), *cache_argvs(images, one)))
     words = ("config", "pool", "set", images.pool, "rbd_cache", str(images.cache).lower())
     cache = (argv_of("rbd", images.cluster, *words),) if images.through == "librbd" else ()
     return (*cache, *(image_argv(images, image) for image in images.images))
+
+
+def cache_argvs(images: RbdImages, image: Image) -> tuple[Argv, ...]:
+    """Return the command that switches the cache of one image on or off, if its client has one."""
+    words = ("config", "image", "set", images.spec_of(image), "rbd_cache", str(images.cache).lower())
+    return (argv_of("rbd", images.cluster, *words),) if images.through == "librbd" else ()
+
+
+def remove_image_argv(images: RbdImages, image: Image) -> Argv:
+    return argv_of("rbd", images.cluster, "rm", "--no-progress", images.spec_of(image))
 
 
 def image_argv(images: RbdImages, image: Image) -> Argv:

@@ -33,7 +33,7 @@ USERS_PATIENCE_S: Final = 60.0
 
 EXISTS: Final = Refusal(
     "rbd-pool-exists",
-    "A pool, rule or profile of that name exists already",
+    "A pool, rule, profile or image of that name exists already",
     "The cluster has an object with the name that was planned for one of this run. It was not touched.",
     "Plan again: every plan has new names.",
 )
@@ -105,7 +105,7 @@ def in_the_way(pool: RbdPool) -> Iterator[Problem]:
 
 
 def _taken(pool: RbdPool, dump: Any) -> Iterator[Problem]:
-    there = [one for one in pool.pools if one in _pools(dump)]
+    there = [one for one in pool.pools if one in numbers_of(dump)]
     there += [one for one in pool.rules if one in ask("ceph", pool.cluster, "osd", "crush", "rule", "ls")]
     there += [one for one in pool.pools if one in dump["erasure_code_profiles"]]
     for name in dict.fromkeys(there):
@@ -113,7 +113,7 @@ def _taken(pool: RbdPool, dump: Any) -> Iterator[Problem]:
         yield EXISTS.problem(text, place=name, remedy=EXISTS.way_out, exit=Exit.REFUSED)
 
 
-def _pools(dump: Any) -> dict[str, int]:
+def numbers_of(dump: Any) -> dict[str, int]:
     """Return the numbers of all pools by name."""
     return {one["pool_name"]: one["pool"] for one in dump["pools"]}
 
@@ -223,11 +223,15 @@ def _unclean(cluster: Cluster, pools: Collection[str]) -> str:
 def read(pool: RbdPool) -> dict[str, Any]:
     """Return the pools as the cluster has them, by name."""
     dump = ask("ceph", pool.cluster, "osd", "dump")
-    kept = ("pool", "size", "min_size", "pg_num", "pg_autoscale_mode", "crush_rule", "erasure_code_profile")
-    found = {one["pool_name"]: {name: one[name] for name in kept} for one in dump["pools"]
-             if one["pool_name"] in pool.pools}  # fmt: skip
     profile = dump["erasure_code_profiles"].get(pool.data)
-    return {"fsid": dump["fsid"], "pools": found, **({"profile": profile} if profile is not None else {})}
+    found = {"fsid": dump["fsid"], "pools": described(dump, pool.pools)}
+    return {**found, **({"profile": profile} if profile is not None else {})}
+
+
+def described(dump: Any, pools: Collection[str]) -> dict[str, Any]:
+    """Return what the map of the cluster says of these pools, by name."""
+    kept = ("pool", "size", "min_size", "pg_num", "pg_autoscale_mode", "crush_rule", "erasure_code_profile")
+    return {one["pool_name"]: {name: one[name] for name in kept} for one in dump["pools"] if one["pool_name"] in pools}
 
 
 def checked(pool: RbdPool) -> dict[str, Any]:
@@ -257,7 +261,7 @@ def remove(context: Context, pool: RbdPool) -> Outcome:
     commands: list[Argv] = []
     try:
         dump = _dump_at_rest(pool, record)
-        _remove_pools(pool, record, _pools(dump), commands)
+        _remove_pools(pool, record, numbers_of(dump), commands)
         there = ask("ceph", pool.cluster, "osd", "crush", "rule", "ls")
         profiles = ask("ceph", pool.cluster, "osd", "erasure-code-profile", "ls")
         for argv in plan.remove_argvs(pool)[len(pool.pools) :]:
@@ -299,16 +303,20 @@ def _refuse_users(pool: RbdPool) -> None:
     if foreign := [name for name in images if not name.startswith(f"{pool.name}-")]:
         text = f"pool {pool.name} has images that are not the run's: {', '.join(foreign[:5])}"
         raise fail(FOREIGN, text, place=pool.name, remedy=FOREIGN.way_out)
+    await_unwatched(pool.cluster, pool.name, images)
 
+
+def await_unwatched(cluster: Cluster, pool: str, images: Collection[str]) -> None:
+    """Wait until no client has opened one of these images. Raises ProblemError (`rbd-in-use`)."""
     until = time.monotonic() + USERS_PATIENCE_S
-    while clients := _clients(pool, images):
+    while clients := _clients(cluster, pool, images):
         if time.monotonic() > until:
-            text = f"clients have opened images of pool {pool.name}: {', '.join(clients)}"
-            raise fail(IN_USE, text, place=pool.name, remedy=IN_USE.way_out)
+            text = f"clients have opened images of the run in pool {pool}: {', '.join(clients)}"
+            raise fail(IN_USE, text, place=pool, remedy=IN_USE.way_out)
         time.sleep(2.0)
 
 
-def _clients(pool: RbdPool, images: Iterable[str]) -> list[str]:
+def _clients(cluster: Cluster, pool: str, images: Iterable[str]) -> list[str]:
     """Return the addresses of clients that have opened one of these images."""
-    found = (ask("rbd", pool.cluster, "status", f"{pool.name}/{name}") for name in images)
+    found = (ask("rbd", cluster, "status", f"{pool}/{name}") for name in images)
     return list(dict.fromkeys(one["address"] for status in found for one in status["watchers"]))

@@ -44,7 +44,7 @@ class ErasureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
 
 class RbdSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Images (RBD) in a pool of their own on an existing Ceph cluster, as block devices of this server or by librbd."""
+    """Images (RBD) on an existing Ceph cluster, in a pool of their own or an existing one, by the kernel or by librbd."""
 
     size: Annotated[Size, Meta(examples=["10GiB", "100GiB"])]
     """Size of each image, a whole number of MiB."""
@@ -93,7 +93,11 @@ class RbdSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     map_options: MapOptions | None = None
     """Further options of `rbd map`, with commas between them: `ms_mode=crc,queue_depth=256` (rbd(8))."""
     pool: Name | None = None
-    """An existing pool. Not supported yet: raidtui makes a pool of its own."""
+    """An existing pool for the images, which alone are made and removed; its name is consented to (--pool). Default: a pool
+    of the run's own.
+    """
+    data_pool: Name | None = None
+    """An existing pool for the images' data, such as an erasure-coded one; `pool` then has their names alone."""
 
 
 class Cluster(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -194,6 +198,15 @@ class RbdImages(msgspec.Struct, frozen=True, omit_defaults=True):
     map_options: str | None = None
     through: Through = "krbd"
     cache: bool = False
+
+    @property
+    def own_pool(self) -> bool:
+        """True if the pool is the run's own."""
+        return self.pool == self.name
+
+    @property
+    def pools(self) -> tuple[str, ...]:
+        return (self.pool,) if self.data_pool is None else (self.pool, self.data_pool)
 
     def spec_of(self, image: Image) -> str:
         """Return the image's name with its pool, as commands take it."""

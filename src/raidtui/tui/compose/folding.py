@@ -37,7 +37,8 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType({
     "rbd": {
         "cluster": ("conf", "user", "keyring"),
         "placement": ("failure_domain", "device_class", "root", "pg_num"),
-        _MORE: ("object_size", "stripe_unit", "stripe_count", "features", "cache", "scrub", "map_options", "pool"),
+        _MORE: ("object_size", "stripe_unit", "stripe_count", "features", "cache", "scrub", "map_options", "pool",
+                "data_pool"),
     },
     "vitastor": {"cluster": ("config", "etcd"), "placement": ("failure_domain", "pg_num")},
     "fio": {

@@ -44,7 +44,7 @@ LAYERS: Final = {
     ("partition", "partition"): Usual("a partition of each disk, so that layouts share disks", "gpt slice part"),
     ("nvmeof", "nvmeof"): Usual("an export over NVMe-oF, to itself or to clients", "network tcp rdma nvme over fabrics"),
     ("iscsi", "iscsi"): Usual("an export over iSCSI, to itself or to clients", "network lio target san remote"),
-    ("rbd", "rbd"): Usual("images of an existing Ceph cluster, in a pool of its own", "ceph rados krbd cluster network"),
+    ("rbd", "rbd"): Usual("images of an existing Ceph cluster", "ceph rados krbd cluster network"),
     ("vitastor", "vitastor"): Usual("images of an existing Vitastor cluster, in a pool of its own",
                                      "nbd etcd cluster network"),
     ("null", "null"): Usual("a device that keeps nothing: what an export carries without disks", "ram null_blk nothing"),

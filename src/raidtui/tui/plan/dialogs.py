@@ -12,7 +12,7 @@ from textual.widgets import OptionList, Static
 
 from raidtui.base.text import clean, plural
 from raidtui.front.phrases import looks_line
-from raidtui.front.plan import Line, lines_to_type
+from raidtui.front.plan import Line, lines_to_type, taken_words
 from raidtui.model.disk import Fingerprint
 from raidtui.model.plan import Options, Plan
 from raidtui.model.protocol import DiskList
@@ -115,7 +115,8 @@ class ConsentDialog(TypedConsent):
 ## Consent
 
 Each disk that will be erased is named by the end of its serial, which you type beside it; for many disks alike one code
-stands for all of them. Nothing starts before every line has its tick. **escape** leaves, and nothing was touched.
+stands for all of them. A pool of a cluster that was there before is named whole. Nothing starts before every line
+has its tick. **escape** leaves, and nothing was touched.
 """
 
     def __init__(self, plan: Plan) -> None:
@@ -149,22 +150,33 @@ def _question(plan: Plan, lines: tuple[Line, ...]) -> Text:
     if not lines:
         return Text("This plan erases no disk. Start it?")
     count = len(plan.erases)
-    text = Text.assemble((f"{plural(count, 'disk')} will be ERASED", "bold"), ". All that is on ",
-                         "it" if count == 1 else "them", " will be lost.\n")  # fmt: skip
+    text = Text()
+    if count:
+        text = Text.assemble((f"{plural(count, 'disk')} will be ERASED", "bold"), ". All that is on ",
+                             "it" if count == 1 else "them", " will be lost.\n")  # fmt: skip
     if looked := looks_line(plan):
         text.append(f"{looked}\n")
+    if taken := taken_words(plan):
+        text.append(f"{taken}\n")
     codes = sum(not line.name for line in lines)
     if codes:
         text.append("Type the code that is shown for the disks that it stands for.")
     if codes < len(lines):
-        text.append(f"{' ' if codes else ''}Type the underlined end of each disk's name.")
+        text.append(f"{' ' if codes else ''}Type the underlined {_what_is_named(plan)}.")
     return text
+
+
+def _what_is_named(plan: Plan) -> str:
+    named = ["end of each disk's name"] if plan.erases else []
+    return " and the ".join([*named, "name of each pool"] if plan.takes else named)
 
 
 def _line_text(line: Line, role: str, width: int) -> Text:
     """Return the disk with its name in `width` cells, or the disks and their code."""
-    disk = line.disks[0]
     text = Text(no_wrap=True, overflow="ellipsis")
+    if not line.disks:
+        return text.append(" " * (width - len(visible_name(line)))).append_text(name_to_type(line)).append("  pool", "dim")
+    disk = line.disks[0]
     if not line.name:
         text.append_text(name_to_type(line))
         text.append(f"  {_disks(line.disks)}, {role}" if role else f"  {_disks(line.disks)}")

@@ -19,7 +19,7 @@ from textual.widgets.tree import TreeNode
 
 from raidtui.base.text import clean, plural
 from raidtui.front.phrases import looks_line, sentence
-from raidtui.front.plan import erased_disks, kept_lines, phase_words, sweep_words, writes_text
+from raidtui.front.plan import erased_disks, kept_lines, phase_words, sweep_words, taken_words, writes_text
 from raidtui.model.disk import Disk, Fingerprint, plain_role
 from raidtui.model.plan import Options, Plan, Step
 from raidtui.model.problem import Problem
@@ -206,6 +206,8 @@ def _chosen(options: Options) -> str:
 
 
 def _erased(plan: Plan, disks: Sequence[Disk]) -> Iterator[RenderableType]:
+    if taken := taken_words(plan):
+        yield Text(taken, style="bold")
     if not plan.erases:
         yield Text("No disk is erased.", style="bold")
         return

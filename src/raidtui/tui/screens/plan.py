@@ -302,6 +302,9 @@ _STARTING = "starting …"
 
 
 def _begin(connect: Callable[[], EngineClient], request: PlanRequest, plan: Plan, erase: tuple[str, ...]) -> str:
-    """Start the plan over a separate connection, independent of the main one. Raises ProblemError. Blocks."""
+    """Start the plan over a separate connection, independent of the main one. Raises ProblemError. Blocks.
+
+    The consent was to all of it: the names of existing pools were typed beside those of the disks.
+    """
     with connect() as engine:
-        return follow.start(connect, engine, request, plan, erase)
+        return follow.start(connect, engine, request, plan, erase, plan.takes)
