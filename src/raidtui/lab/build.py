@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -16,6 +16,7 @@ import msgspec
 from raidtui.base import proc
 from raidtui.base.files import write_atomic
 from raidtui.lab import initrd, recipe
+from raidtui.lab.build_progress import TELL_EVERY_S, BuildProgress
 from raidtui.lab.flavours import PLAIN, Flavour, flavour_of
 from raidtui.lab.host import Say, python_with_pip, timed, tool
 from raidtui.lab.state import all_pids, kill_all
@@ -83,18 +84,19 @@ def build(work: Path, modules: Path, say: Say, flavour: Flavour = PLAIN) -> None
     say(f"building the lab's image{flavour.suffix}, once: Debian {recipe.SUITE}, storage tools, ZFS modules")
     mirror = mirror_lines()
     compiling = None if list(modules.glob("*/zfs.ko*")) else _start_modules(module_root, work, mirror)
+    progress = BuildProgress(module_root, say)
     packages = (*recipe.packages(), *flavour.packages)
     options = [*single_file_hooks(), *(f"--dpkgopt=path-exclude={pattern}" for pattern in flavour.left_out)]
     installing = start_bootstrap(root, packages, work / "root.log", mirror, options)
     try:
-        wait_bootstrap(installing, work / "root.log", _BOOTSTRAP_TIMEOUT_S)
+        wait_bootstrap(installing, work / "root.log", progress.tell)
         kernel, zfs = kernel_version(root), package_version(root, "zfsutils-linux")
         kept = modules / f"{kernel}_{zfs}"
         say(f"Debian is installed, kernel {kernel}, ZFS {zfs}")
         if not (kept / "zfs.ko.xz").exists():
             say("compiling the ZFS modules; this takes the longest")
             compiling = compiling or _start_modules(module_root, work, mirror)
-            wait_bootstrap(compiling, work / "modules.log", _BOOTSTRAP_TIMEOUT_S)
+            wait_bootstrap(compiling, work / "modules.log", progress.tell)
             keep_modules(module_root, kernel, kept)
     finally:
         for child in (installing, compiling):
@@ -244,9 +246,11 @@ def single_file_hooks() -> list[str]:
     ]
 
 
-def wait_bootstrap(child: proc.Child, log: Path, timeout_s: float) -> None:
-    """Wait for `start_bootstrap`; a failure quotes the end of its log."""
-    code = child.wait(timeout_s)
+def wait_bootstrap(child: proc.Child, log: Path, tell: Callable[[], None]) -> None:
+    """Wait for `start_bootstrap`, and call `tell` now and then; a failure quotes the end of its log."""
+    until = time.monotonic() + _BOOTSTRAP_TIMEOUT_S
+    while (code := child.wait(TELL_EVERY_S)) is None and time.monotonic() < until:
+        tell()
     if code == 0:
         return
     child.end()
