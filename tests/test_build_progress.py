@@ -1,4 +1,4 @@
-"""How far the build of the lab's image is, from the folders that its tools fill."""
+"""Progress of the build of the lab's image, from the folders that its tools fill."""
 
 from __future__ import annotations
 

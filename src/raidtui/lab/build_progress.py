@@ -1,4 +1,4 @@
-"""How far the build of the lab's image is: read from the folders that it fills, since its tools do not say."""
+"""Progress of the build of the lab's image: read from the folders that it fills, since its tools do not say."""
 
 from __future__ import annotations
 
