@@ -42,6 +42,14 @@ def test_every_other_reason_refuses_it_whatever_else_is_on_it(code: str):
     assert refused(STALE, Reason(code, "something")) == ["not-freeable"]
 
 
+def test_of_the_disk_of_the_running_system_only_that_is_told():
+    system, mounted = Reason("system", "the running system stands on it", system=True), Reason("mounted", "mounted on /")
+    with pytest.raises(ProblemError) as caught:
+        free.look("S64GNE0R100001", [disk(mounted, system, STALE)])
+    (problem,) = caught.value.problems
+    assert ("[system]" in problem.message, "another disk" in problem.remedy) == (True, True)
+
+
 def test_a_free_disk_and_an_unknown_one_are_told():
     assert refused() == ["free-already"]
     with pytest.raises(ProblemError) as caught:

@@ -62,14 +62,16 @@ def look(name: str, disks: Iterable[Disk]) -> FreePlan:
         raise fail(FREE_ALREADY, f"{disk.id} is free: there is nothing on it", place=disk.id, exit=Exit.USAGE,
                    remedy=FREE_ALREADY.way_out)  # fmt: skip
     if used := [reason for reason in disk.reasons if reason.code not in inventory.CONTENT]:
-        raise ProblemError(*(_not_freeable(disk, reason) for reason in used))
+        # Of the system's disk nothing else matters: its uses cannot be ended.
+        raise ProblemError(*(_not_freeable(disk, reason) for reason in [one for one in used if one.system] or used))
     seconds = 5.0 if disk.discard else 5.0 + disk.size_bytes / ZERO_BYTES_PER_S
     return FreePlan(FREE_SCHEMA, disk, _digest(disk), seconds)
 
 
 def _not_freeable(disk: Disk, reason: Reason) -> Problem:
     text = f"{disk.id} cannot be freed: {reason.message} [{reason.code}]"
-    return NOT_FREEABLE.problem(text, place=disk.id, remedy=reason.remedy or NOT_FREEABLE.way_out, exit=Exit.REFUSED)
+    remedy = "Take another disk: this one stays as it is." if reason.system else reason.remedy or NOT_FREEABLE.way_out
+    return NOT_FREEABLE.problem(text, place=disk.id, remedy=remedy, exit=Exit.REFUSED)
 
 
 def _digest(disk: Disk) -> str:

@@ -10,7 +10,6 @@ from rich.text import Text
 from raidtui.base.text import clean, plural
 from raidtui.client.engine_client import ENGINE_LOST
 from raidtui.front.free import done_lines, erasing, found_on, heading, line_to_type
-from raidtui.front.phrases import sentence
 from raidtui.front.plan import Line
 from raidtui.model.disk import Disk
 from raidtui.model.free import Freed, FreeLook, FreePlan, FreeProgress, FreeRequest
@@ -70,7 +69,8 @@ async def ask_to_free(screen: ModeScreen, disk: str) -> None:
         if error.problems[0].code == "free-already":
             app.notify(f"{clean(disk)} is free: there is nothing on it to erase", timeout=5, markup=False)
         elif screen.is_current and error.problems[0].code == "not-freeable":
-            app.push_screen(Told("The disk cannot be freed", "\n".join(map(sentence, error.problems))))
+            why = (f"{one.message}\n→ {one.remedy}" for one in error.problems)
+            app.push_screen(Told("The disk cannot be freed", "\n\n".join(why)))
         else:
             complain(app, error)
         return

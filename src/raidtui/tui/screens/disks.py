@@ -81,8 +81,7 @@ class DisksScreen(ModeScreen):
         self._sort: str | None = None
         self._descending = False
         self._smart = SmartData()
-        self._of_clusters = False
-        """True while the details are those of the clusters."""
+        self._of_clusters = False  # the details are those of a disk
         self._picked_on: dict[str, frozenset[str]] = {}
         """Ids of selected disks by host, including filtered-out ones; the storage server's under the empty name."""
 
@@ -151,8 +150,7 @@ class DisksScreen(ModeScreen):
         of_host = on_this_host(self.raidtui.draft, ref)
         if (host := self._other_host) is None:
             here = self._known_disks.entries(found.disks if found else (), of_host)
-            freeing = self.raidtui.freeing
-            return [one._replace(freeing=freeing.get(one.id)) for one in here] if freeing else here
+            return [one._replace(freeing=self.raidtui.freeing.get(one.id)) for one in here]
         entries = DiskEntries().entries(host.disks, of_host) if host.disks else []
         return [one._replace(facts=one.facts._replace(id=on_host(ref, one.id))) for one in entries]
 
@@ -227,7 +225,8 @@ class DisksScreen(ModeScreen):
         if self._of_clusters:
             self.action_other_pane()
         else:
-            self._opened(of_clusters=True)
+            self._of_clusters = True
+            self._opened()
 
     def on_clusters_seen(self) -> None:
         self._show_detail()
@@ -249,8 +248,7 @@ class DisksScreen(ModeScreen):
             self._picked = frozenset()
             self._mark()
             draft = with_role(self._draft, role, [entry.id for entry in still], self._marked_ref)
-            self.raidtui.change_draft(draft,
-                                      f"{plural(len(still), 'disk')} for {role}")  # fmt: skip
+            self.raidtui.change_draft(draft, f"{plural(len(still), 'disk')} for {role}")
 
     def action_take_out(self) -> None:
         entries = [entry for entry in self._chosen_entries() if entry.role]
@@ -379,8 +377,11 @@ class DisksScreen(ModeScreen):
         self.refresh_bindings()
 
     @on(DiskTable.Chosen)
-    def _opened(self, *, of_clusters: bool = False) -> None:
-        self._of_clusters = of_clusters
+    def _chosen(self) -> None:
+        self._of_clusters = False
+        self._opened()
+
+    def _opened(self) -> None:
         self.add_class("-detail")
         self._show_detail()
         self.query_one(Detail).focus()
