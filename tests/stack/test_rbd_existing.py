@@ -23,6 +23,7 @@ INTO: dict[str, Any] = {"size": "32MiB", "images": 2, "pool": "tank", "data_pool
 TANK: dict[str, Any] = {
     "pool": 3, "pool_name": "tank", "flags_names": "hashpspool,selfmanaged_snaps", "type": 1, "size": 2, "min_size": 1,
     "quota_max_bytes": 0, "quota_max_objects": 0, "erasure_code_profile": "", "application_metadata": {"rbd": {}},
+    "pg_num": 8, "pg_autoscale_mode": "off", "crush_rule": 0,
 }  # fmt: skip
 PIECES: dict[str, Any] = {
     **TANK, "pool": 4, "pool_name": "pieces", "flags_names": "hashpspool,ec_overwrites", "type": 3, "size": 3,
