@@ -214,6 +214,8 @@ def test_what_may_fail_of_a_cluster_is_told_by_its_pool_in_failure_domains() -> 
     # Both members of the mirror are in one pool, and are lost with it.
     above = one({"md": {"level": "raid1", "on": {"vitastor": pieces}}})
     assert (above.may_fail, above.fails) == (2, "failure domain")
+    existing: dict[str, Any] = {"rbd": {"size": "1GiB", "pool": "bench"}}
+    assert [one(raw).may_fail for raw in (existing, {"filesystem": {"type": "xfs", "on": existing}})] == [None, None]
     alone = one({"vitastor": {"size": "1GiB", "replicated": {"size": 1}}})
     assert (alone.may_fail, alone.fails, alone.may_fail_words) == (0, "failure domain", "no host: there is one copy")
 

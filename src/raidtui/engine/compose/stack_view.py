@@ -166,13 +166,16 @@ def _measured(
     )
 
 
-def _tolerance(layer: Layer[Any], spec: Any, below: Mapping[str, tuple[Piece, ...]]) -> tuple[int, str]:
+def _tolerance(layer: Layer[Any], spec: Any, below: Mapping[str, tuple[Piece, ...]]) -> tuple[int | None, str]:
     """Return how many disks may fail, and a sentence: for this layer, then for the layers below.
 
-    Images of a cluster fail together, with their pool: a layer on several of them survives no more than the pool does.
+    Images of a cluster fail together, with their pool: a layer on several of them survives no more than the pool does. The
+    number is None where the cluster alone knows it.
     """
     counts = {name: sum(piece.devices for piece in pieces) for name, pieces in below.items()}
     tolerated_by = layer.tolerates_failures(spec, counts)
+    if any(piece.may_fail is None for pieces in below.values() for piece in pieces) or not (below or tolerated_by):
+        return None, ""
     if not below:
         texts = (text for _, text in tolerated_by.values())
         return min((count for count, _ in tolerated_by.values()), default=0), "; ".join(texts)
