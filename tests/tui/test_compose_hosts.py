@@ -56,6 +56,10 @@ def test_each_group_has_a_line_and_what_is_on_it():
     assert "Hosts" not in lines(ALONE), "a scenario on one server is as before"
 
 
+def test_a_group_whose_own_disks_layouts_stand_on_builds_and_loads_these():
+    assert lines(NODES)["nodes"] == "3 hosts, build and load mirrors, bare"
+
+
 def test_a_group_is_added_behind_the_storage_server_renamed_and_removed():
     added = edit.add_hosts(ALONE, "clients")
     assert added.draft.document["hosts"] == {"storage": {}, "clients": {"count": 2}}

@@ -519,6 +519,8 @@ def test_the_refresh_key_looks_at_the_disks_and_shows_progress(show, stage):
         call, asked = app.link.call, []
 
         async def slow(method, *rest):
+            if method != "disks":
+                return await call(method, *rest)
             asked.append(method)
             await answered.wait()
             return msgspec.structs.replace(listed(fleet()[:3]), at="2026-11-23T21:24:12+00:00")

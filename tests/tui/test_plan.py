@@ -20,7 +20,7 @@ from rich.console import Console
 from textual.widgets import Button, Input
 
 from raidtui.front.plan import lines_to_type
-from raidtui.model.disk import Reason
+from raidtui.model.disk import Look, Reason
 from raidtui.model.plan import Kept, Options, Step
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList
@@ -441,6 +441,18 @@ def test_the_mouse_alone_gives_no_consent(show, stage):
 
     show(talk)
     assert not stage.requests("start")
+
+
+def test_disks_of_other_hosts_are_not_looked_for_among_those_of_the_storage_server(show, stage):
+    there = made.print_of(2, id=f"nodes-1:{TWO}")
+    there = msgspec.structs.replace(there, host="nodes-1")
+    plan = made.plan(binding={"data": (made.print_of(1),), "nodes-1:osd": (there,)}, erases=(ONE, there.id),
+                     looks={there.id: Look(131, 1 << 20, 1 << 30)})  # fmt: skip
+    assert changed_disk(plan, BOTH) == ""
+    assert changed_disk(plan, listed(made.disk(2, diskseq=2))) == f"disk {ONE} is gone"
+    out = io.StringIO()
+    Console(file=out, width=100).print(overview(plan, BOTH.disks, "raidtui replay x.json"))
+    assert out.getvalue().count("nothing: blank") == 2
 
 
 def test_the_dialog_closes_when_a_disk_of_the_plan_goes(show, stage):

@@ -122,7 +122,12 @@ def wrong_role_name(name: str) -> str:
 
 def mentioned_roles(draft: Draft) -> frozenset[str]:
     """Return every role that layouts mention."""
-    return frozenset(word[1:] for word in _words(draft.document.get("layouts")) if re.match(ROLE_PATTERN, word))
+    return roles_mentioned(draft.document.get("layouts"))
+
+
+def roles_mentioned(value: Any) -> frozenset[str]:
+    """Return every role in a layout, or in a part of a scenario."""
+    return frozenset(word[1:] for word in _words(value) if re.match(ROLE_PATTERN, word))
 
 
 def _words(value: Any) -> Iterator[str]:

@@ -14,7 +14,8 @@ from raidtui.tui.widgets.dialog import AskText
 def ask_hosts(app: SharedApp, then: Callable[[], None]) -> None:
     """Ask for the ssh destinations of the draft's groups of hosts; `then` is called when they were given."""
     named = {group: app.hosts.get(group, ()) for group in host_groups(app.draft)}
-    asked = "As the storage server reaches them over ssh: clients=root@10.0.0.1,root@10.0.0.2"
+    example = f"{next(iter(named), 'clients')}=root@10.0.0.1,root@10.0.0.2"
+    asked = f"As the storage server reaches them over ssh: {example}"
 
     def take(text: str | None) -> None:
         if text is not None:

@@ -98,8 +98,8 @@ class LineList(OptionList):
 
     @property
     def line_width(self) -> int:
-        """Width of a line in cells; 0 while the list is hidden."""
-        return self.scrollable_content_region.width
+        """Width of a line in cells; while the list is hidden as it was before, and 0 if it was never shown."""
+        return self.scrollable_content_region.width or self._width
 
     def on_resize(self) -> None:
         self.scroll_to_highlight()

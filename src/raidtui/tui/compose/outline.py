@@ -21,7 +21,7 @@ from raidtui.tui.compose.document import (
     path_of,
     place_of,
 )
-from raidtui.tui.draft import Draft, chosen_for, is_of_hosts, names_in
+from raidtui.tui.draft import Draft, chosen_for, is_of_hosts, names_in, roles_mentioned
 
 What = Literal["scenario", "section", "host", "role", "disk", "layout", "layer", "input", "workload", "policy"]
 
@@ -74,8 +74,14 @@ def _group(document: Mapping[str, Any], name: str, *, storage: bool) -> Line:
         return Line("host", path, path, "  ", clean(name), "storage server: has the disks, builds and exports")
     count = at(document, (*path, "count"), 1)
     words = plural(count, "host") if isinstance(count, int) else "? hosts"
-    loads = [clean(layout) for layout in at(document, ("layouts",), {}) if exported_to(document, layout) == name]
-    return Line("host", path, path, "  ", clean(name), f"{words}, load {', '.join(loads) if loads else 'no layout yet'}")
+    found = at(document, ("layouts",), {})
+    layouts = found if isinstance(found, Mapping) else {}
+    own = {role for role in at(document, ("roles",), {}) if at(document, ("roles", role, "host"), None) == name}
+    builds = [clean(layout) for layout, value in layouts.items() if own & roles_mentioned(value)]
+    loads = [clean(layout) for layout in layouts if exported_to(document, layout) == name]
+    parts = [f"build and load {', '.join(builds)}"] if builds else []
+    parts += [f"load {', '.join(loads)}"] if loads else []
+    return Line("host", path, path, "  ", clean(name), f"{words}, {'; '.join(parts) or 'load no layout yet'}")
 
 
 def _role(context: _Context, name: str) -> Iterator[Line]:

@@ -7,7 +7,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -86,9 +86,12 @@ def remedy_of(problem: Problem) -> Remedy:
 
 
 def changed_disk(plan: Plan, disks: DiskList | None) -> str:
-    """Return which disk to be erased changed since the plan was made; empty if none did."""
+    """Return which disk to be erased changed since the plan was made; empty if none did.
+
+    Disks of other hosts are not in this list: each host looks at its own before the run begins there.
+    """
     there = {disk.id: disk for disk in (disks.disks if disks else ())}
-    for planned in erased_disks(plan):
+    for planned in (disk for disk in erased_disks(plan) if not disk.host):
         if why := _changed(planned, there.get(planned.id)):
             return f"disk {clean(planned.id, 60)} {why}"
     return ""
@@ -104,12 +107,16 @@ def _changed(planned: Fingerprint, disk: Disk | None) -> str:
     return f"is not free any more: {clean(disk.reasons[0].message)}" if disk.reasons else ""
 
 
+_SEARCHED: Final = "nothing: blank"
+"""Disks of other hosts are planned with if their host found nothing on them."""
+
+
 def findings(disk: Disk | None) -> str:
     """Return what the engine found on a disk."""
     if disk is None:
         return "unknown: gone"
     if not disk.reasons:
-        return "nothing: blank"
+        return _SEARCHED
     return "; ".join(clean(reason.message) for reason in disk.reasons)
 
 
@@ -217,7 +224,7 @@ def _erased(plan: Plan, disks: Sequence[Disk]) -> Iterator[RenderableType]:
     here = {disk.id: disk for disk in disks}
     rows = [
         (clean(roles.get(disk.id, ""), 31), clean(disk.id, 40), clean(disk.model, 60), size_text(disk.size_bytes),
-         findings(here.get(disk.id)))
+         _SEARCHED if disk.host and disk.id in plan.looks else findings(here.get(disk.id)))
         for disk in erased_disks(plan)
     ]  # fmt: skip
     yield DiskLines([("role", "serial", "model", "size", "found on it"), *rows])
