@@ -37,6 +37,8 @@ def test_vitastor_and_ceph_stand_beside_their_published_numbers() -> None:
     assert published == {figure.workload for figure in table.figures}
     # That all operations go over the network cannot be asked for.
     assert {name for name in published if not columns[name][0]} == {"rand-read-4k-t8q64-network"}
-    ours, theirs = columns["rand-read-4k-t8q64-8-images"]
-    assert ours == {"ceph-2-replicas-8-images", "vitastor-2-replicas-8-images"}
-    assert theirs == {"ceph-2-replicas:2"}, "of result 2"
+    ours, theirs = columns["rand-read-4k-t8q64"]
+    assert ours == {f"{name}-8-images" for name in (
+        "ceph-2-replicas", "vitastor-2-replicas", "ceph-ec-2+1", "vitastor-ec-2+1",
+    )}  # fmt: skip
+    assert theirs == {"ceph-2-replicas:2", "vitastor-2-replicas-fio:2", "ceph-ec-2+1:2", "vitastor-ec-2+1:2"}, "of result 2"

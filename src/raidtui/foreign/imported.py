@@ -83,12 +83,15 @@ def _devices(one: Extract) -> dict[str, int]:
 
 def _renamed(one: Extract, table: Table, measured: _Measured) -> Extract:
     names: dict[str, tuple[str, str]] = {}
+    taken = set[_Meaning | None]()
     rates = _with_rates(one)
     for name, definition in one.workloads.items():
         # Percentages are of a layout of their own table, and are not compared with those of others.
         meaning = _meaning(_done(name, table.workloads[name])) if name in rates else None
         same = measured.get(meaning, {}) if meaning is not None else {}
-        called = name if name in same else next(iter(same), name)
+        # Of several that ask for the same, the others were published apart.
+        called = name if name in same or meaning in taken else next(iter(same), name)
+        taken.add(meaning)
         found = (called, same.get(called, definition))
         # Two workloads of one table stay two: they were published apart.
         names[name] = found if found[0] not in (other for other, _ in names.values()) else (name, definition)
