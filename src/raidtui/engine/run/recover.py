@@ -89,7 +89,7 @@ def recover(run_name: str, without: Collection[str] = (), report: Report = lambd
         if state == "interrupted" or (state == "finished" and story.owed):
             yield _recover(folder, (), report)
         elif state != "running" and runs.is_open(folder):
-            runs.close(folder)  # it was killed after its last record
+            _recover(folder, (), report)
 
 
 def _recover(folder: Path, without: Collection[str], report: Report) -> RecoveredRun:
@@ -111,6 +111,8 @@ def _recover(folder: Path, without: Collection[str], report: Report) -> Recovere
             raise fail(NOT_OWED, f"run {folder.name} left nothing on disk {unknown[0]}", place=unknown[0],
                        remedy="It left something on: " + (", ".join(story.owed) or "no disk"))  # fmt: skip
         if not (story.owed or story.left or interrupted):
+            if runs.is_open(folder):
+                runs.close(folder)  # it was killed after its last record
             return RecoveredRun(folder.name, 0)
         try:
             _done(story.made)
