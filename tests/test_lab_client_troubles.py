@@ -173,13 +173,14 @@ def test_a_run_whose_journal_runs_full_ends_and_every_host_is_clean(
 
 def test_a_client_that_works_for_a_run_is_refused_to_another(lab: Lab, tmp_path: Path) -> None:
     """Both are runs of the storage server, on a disk each; the first one goes on."""
-    scenario = SCENARIO | {"roles": {"data": {"count": 1}}, "layouts": {"tcp": SCENARIO["layouts"]["tcp"]}}
+    long = {"read": {"fio": SCENARIO["workloads"]["read"]["fio"] | {"runtime": "300s"}}}
+    layouts = {"tcp": SCENARIO["layouts"]["tcp"]}
+    scenario = SCENARIO | {"roles": {"data": {"count": 1}}, "layouts": layouts, "workloads": long}
     first, second = tmp_path / "first", tmp_path / "second"
     commands = []
     for folder, serial in zip((first, second), lab.serials, strict=True):
         folder.mkdir()
-        words = [*replay_words(lab, folder, scenario), "--quick"]
-        commands.append([word.replace(",".join(lab.serials), serial) for word in words])
+        commands.append([word.replace(",".join(lab.serials), serial) for word in replay_words(lab, folder, scenario)])
     process, _ = start_and_await(lab, "measure", *commands[0], patience_s=1200)
     done = raidtui(lab, *commands[1], timeout_s=900)
     assert done.returncode == 3, done.stdout + done.stderr
