@@ -185,6 +185,7 @@ def test_numbers_have_the_order_that_disks_have() -> None:
     assert iops(hdd) < iops(hdd, hdd)
     assert iops(nvme, in_flight_bytes=4096) < iops(nvme)
     assert iops(ssd, syncs=True, in_flight_bytes=4096) < iops(ssd, in_flight_bytes=4096)
+    assert iops() == iops(nvme, nvme, nvme), "images of a cluster are on no disk of the server"
 
 
 def test_no_state_of_a_simulated_run_is_among_real_runs(engine, tmp_path) -> None:

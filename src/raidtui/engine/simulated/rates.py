@@ -40,6 +40,10 @@ _SPEEDS: Final = {
 }
 
 
+_OF_A_CLUSTER: Final = ("nvme", "nvme", "nvme")
+"""Disks of a layout that is on no disk of the server."""
+
+
 class Rates(NamedTuple):
     """Rates of a workload and of each data disk, per second."""
 
@@ -91,7 +95,8 @@ def rates(pattern: Pattern, disks: Sequence[Disk], amplification: Amplification 
 
     The disks share the work evenly. A written byte costs `amplification.low` bytes of writes and `read_low` of reads.
     """
-    speed = min((_SPEEDS[disk.kind] for disk in disks), key=lambda one: one.write_iops)
+    kinds = [disk.kind for disk in disks] or _OF_A_CLUSTER
+    speed = min((_SPEEDS[kind] for kind in kinds), key=lambda one: one.write_iops)
     sizes = pattern.block_bytes or (_DEFAULT_BLOCK_BYTES,)
     block = sum(sizes) // len(sizes)
     depth = max(1, pattern.in_flight_bytes // block)
@@ -105,13 +110,13 @@ def rates(pattern: Pattern, disks: Sequence[Disk], amplification: Amplification 
     read_s, write_s = (share + (1 - share) * read) / read_cap, (1 - share) * written / write_cap
     write_us = speed.write_us + (speed.flush_us if pattern.syncs else 0) + (speed.read_us if read else 0)
     alone_us = share * speed.read_us + (1 - share) * write_us
-    iops = min(len(disks) / (read_s + write_s), depth / alone_us * 1e6)
+    iops = min(len(kinds) / (read_s + write_s), depth / alone_us * 1e6)
     return Rates(
         reads=iops * share,
         writes=iops * (1 - share),
         block_bytes=block,
         latency_us=depth / iops * 1e6,
-        disk_reads=iops * (share + (1 - share) * read) / len(disks),
-        disk_writes=iops * (1 - share) * written / len(disks),
-        util_percent=min(100.0, 100 * iops * (read_s + write_s) / len(disks)),
+        disk_reads=iops * (share + (1 - share) * read) / len(kinds),
+        disk_writes=iops * (1 - share) * written / len(kinds),
+        util_percent=min(100.0, 100 * iops * (read_s + write_s) / len(kinds)),
     )
