@@ -179,8 +179,9 @@ def _planned(node: Node, grounds: Mapping[str, Ground], asked: _Asked) -> Planne
     return plan_on_hosts(node, parts, Names(TOKEN), policy)
 
 
-def _commands(drafts: Sequence[Draft], host: str) -> tuple[Argv, ...]:
-    return tuple(command for draft in drafts if draft.host == host for command in draft.commands)
+def _commands(drafts: Sequence[Draft], shown: str) -> tuple[Argv, ...]:
+    """Return the commands: of one of the hosts that build all the same, else of this server and of its clients."""
+    return tuple(command for draft in drafts if shown in ("", draft.host) for command in draft.commands)
 
 
 def _warnings(name: str, node: Node, piece: Piece, planned: Planned | None, asked: _Asked) -> Iterator[str]:
