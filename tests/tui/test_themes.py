@@ -25,6 +25,7 @@ from pilot import drive, until
 from textual.color import Color
 
 import raidtui.tui
+from raidtui.model.cluster import ClusterList
 from raidtui.model.convert import encode
 from raidtui.model.problem import Problem
 from raidtui.model.protocol import DiskList, RunList
@@ -46,6 +47,7 @@ PAIRS = (
     ("background", "error"),
 )
 OKABE_ITO = {"#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7"}
+NO_CLUSTERS = ClusterList("raidtui.clusters/1", "stor1")
 NO_RUNS = {"result": RunList("raidtui.runs/1", ())}
 
 
@@ -258,7 +260,7 @@ def on_a_terminal(tmp_path, **env):
     """Start raidtui as a process on a terminal of its own, wait until it has drawn, leave: exit code and what it wrote."""
     answers = tmp_path / "answers.json"
     answers.write_text(json.dumps({"watch-disks": {"events": [made.plain(made.disk_list())], "until": "never", "then": []},
-                                   "runs": made.plain(NO_RUNS)}))  # fmt: skip
+                                   "runs": made.plain(NO_RUNS), "clusters": made.plain(NO_CLUSTERS)}))  # fmt: skip
     ssh = tmp_path / "bin" / "ssh"
     ssh.parent.mkdir()
     fake = Path(__file__).parent.parent / "cli" / "fake_engine.py"
