@@ -17,6 +17,7 @@ from itertools import product
 from pathlib import Path
 
 from raidtui import __version__
+from raidtui.lab.host import PIP_INSTALL
 from raidtui.lab.recipe import WHEELS
 from raidtui.load.catalog import engines
 from raidtui.model.packages import named_in
@@ -122,8 +123,7 @@ def _bring(name: str, target: Path) -> None:
 
 def _download(wanted: str, target: Path, kind: tuple[str, str] | None = None) -> None:
     """Add a library from the package index to the folder: a pure one, or that for a kind of machine and a Python."""
-    words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--no-input",
-             "--disable-pip-version-check", "--root-user-action=ignore"]  # fmt: skip
+    words = [sys.executable, *PIP_INSTALL]
     if kind is not None:
         machine, python = kind
         platforms = (f"--platform={name}_{machine}" for name in ("manylinux2014", "manylinux_2_28"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from raidtui.lab.build import mirror_lines
+from raidtui.lab.build import OWN_NAMESPACES, mirror_lines
 from raidtui.lab.host import tool
 
 pytestmark = [
@@ -52,7 +52,7 @@ def test_it_is_installed_with_what_it_depends_on_and_runs(
              *(f"""--customize-hook=chroot "$1" sh -c "{command.replace('"', "'")}\"""" for command in in_root),
              f'--customize-hook=cp "$1/root/doctor.json" {tmp_path}']  # fmt: skip
     argv = [
-        tool("unshare"), "--mount", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc", "--",
+        tool("unshare"), *OWN_NAMESPACES,
         tool("mmdebstrap"), "--mode=root", "--variant=apt", "--format=null", "--architectures=amd64",
         '--aptopt=APT::Install-Recommends "false"', '--aptopt=Acquire::Languages "none"', "--dpkgopt=force-unsafe-io",
         *hooks, suite, "/dev/null", *mirror,

@@ -80,8 +80,10 @@ def test_every_shipped_scenario_says_what_it_is_for(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_sizes_are_shares_of_the_disks_of_each_role(path: Path) -> None:
-    """What an author measured on his disks fits disks of any size: only files, regions and images of clusters may have
-    sizes of their own."""
+    """Partitions and volumes have a share of their disk (`50%`), so that a scenario fits disks of any size.
+
+    Only files, regions, and images of clusters have sizes in bytes.
+    """
     given = json.loads(path.read_text())
     layouts = json.dumps([layout for layout in given["layouts"].values() if not {"rbd", "vitastor"} & set(layout)])
     sizes = set(re.findall(r'"(?:size|virtual_size)": "([^"]+)"', layouts))

@@ -15,10 +15,9 @@ from raidtui.base import proc
 from raidtui.base.text import clean
 from raidtui.model.cluster import ClusterCheck, ClusterOsd, ClusterPool, ClusterView, Health
 from raidtui.model.problem import Problem, ProblemError, Refusal, bug
-from raidtui.stack.clusters import parsed
 from raidtui.stack.rbd.cluster import ask as ask_ceph
 from raidtui.stack.rbd.spec import Cluster
-from raidtui.stack.vitastor.cluster import argv_of, run
+from raidtui.stack.vitastor.cluster import ask as ask_vitastor
 from raidtui.stack.vitastor.health import FULL, NO_MONITOR, NOT_CLEAN, Look, troubles
 from raidtui.stack.vitastor.spec import VitastorCluster
 
@@ -72,8 +71,7 @@ def _ceph(conf: str, cluster: Cluster) -> ClusterView:
 
 def _vitastor() -> ClusterView:
     def ask(verb: str) -> Any:
-        argv = (*argv_of(VitastorCluster(), verb), "--json")
-        return parsed(argv, run(argv, DEADLINE_S))
+        return ask_vitastor(VitastorCluster(), verb, deadline_s=DEADLINE_S)
 
     return _read(ClusterView("vitastor", str(_VITASTOR)), ask, (("status",), ("ls-osd",), ("ls-pools",)), vitastor_view)
 

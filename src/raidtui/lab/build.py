@@ -18,7 +18,7 @@ from raidtui.base.files import write_atomic
 from raidtui.lab import initrd, recipe
 from raidtui.lab.build_progress import TELL_EVERY_S, BuildProgress
 from raidtui.lab.flavours import PLAIN, Flavour, flavour_of
-from raidtui.lab.host import Say, python_with_pip, timed, tool
+from raidtui.lab.host import PIP_INSTALL, Say, python_with_pip, timed, tool
 from raidtui.lab.state import all_pids, kill_all
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 
@@ -195,6 +195,8 @@ def build_through_sudo(work: Path, flavour: Flavour = PLAIN) -> None:
                    remedy="see the lines above; sudo must be allowed")  # fmt: skip
 
 
+OWN_NAMESPACES: Final = ("--mount", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc", "--")
+"""Arguments of unshare: mounts of the command are not visible outside, and its children do not survive it."""
 _LEAN = (
     '--aptopt=APT::Install-Recommends "false"',
     '--aptopt=Acquire::Languages "none"',
@@ -212,9 +214,8 @@ def start_bootstrap(
     root: Path, packages: Sequence[str], log: Path, mirror: Sequence[str], options: Sequence[str] = ()
 ) -> proc.Child:
     """Start to install a Debian into the folder `root`; needs root."""
-    # In separate namespaces: its mounts are not visible outside, and its children do not survive it.
     argv = [
-        tool("unshare"), "--mount", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc", "--",
+        tool("unshare"), *OWN_NAMESPACES,
         tool("mmdebstrap"), "--mode=root", "--variant=minbase", "--format=directory", "--architectures=amd64",
         f"--components={recipe.COMPONENTS}", *_LEAN, *options,
         f"--include={','.join(packages)}", recipe.SUITE, str(root), *mirror,
@@ -323,10 +324,7 @@ def _install_wheels(target: Path) -> None:
     python = python_with_pip()
     if python is None:
         raise fail(LAB_NO_PIP, "no pip to fetch blivet for the lab with", remedy="apt-get install python3-pip")
-    argv = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--no-input",
-            "--disable-pip-version-check", "--root-user-action=ignore", "--target", str(target),
-            *recipe.WHEELS]  # fmt: skip
-    proc.run(argv, timeout_s=300, env=_with_callers_network())
+    proc.run([python, *PIP_INSTALL, "--target", str(target), *recipe.WHEELS], timeout_s=300, env=_with_callers_network())
 
 
 def _with_callers_network() -> dict[str, str]:

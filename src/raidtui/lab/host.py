@@ -39,6 +39,9 @@ _TOOLS: Final = {
     "chroot": "coreutils",
     "dpkg-deb": "dpkg",
 }
+PIP_INSTALL: Final = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--no-input",
+                      "--disable-pip-version-check", "--root-user-action=ignore")  # fmt: skip
+"""Arguments of a Python that puts libraries, and nothing that they need, into a folder (`--target`)."""
 _APT_TIMEOUT_S: Final = 1800.0
 
 

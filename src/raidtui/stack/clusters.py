@@ -26,6 +26,7 @@ from raidtui.stack.amplification import Share, Spread, Writes
 from raidtui.stack.calls import MISSING_LIBRARY, TOOL_FAILED
 from raidtui.stack.exports import NODE_TIMEOUT_S, size_bytes
 from raidtui.stack.layer import Shape
+from raidtui.stack.read_back import Difference, mismatch
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.~-]{0,63}$")]
 """A name on the cluster: nothing that a command could take for an option."""
@@ -36,6 +37,8 @@ DEADLINE_S: Final = 90.0
 """Time that a command to a cluster may take."""
 FULLEST: Final = 0.8
 """Share of a cluster's free space that images may fill: clusters warn before they are full."""
+LATE_S: Final = 5.0
+"""Time in which a killed command may still be done."""
 OTHERS_OPS: Final = 10
 """Operations per second of other clients from which on they are named."""
 
@@ -166,11 +169,13 @@ def other_load(rates: Iterable[tuple[str, float]], refusal: Refusal, what: str) 
         yield Mark(refusal.code, f"clients use {what} of the cluster: {', '.join(found)}", "caution")
 
 
-def too_large(name: str, wanted_bytes: float, free_bytes: int, refusal: Refusal) -> Iterator[Problem]:
-    """Yield a problem if images with their copies, or pieces, would nearly fill the cluster."""
+def too_large(
+    name: str, wanted_bytes: float, free_bytes: int, refusal: Refusal, which: str = "are free on the cluster"
+) -> Iterator[Problem]:
+    """Yield a problem if images, with copies or pieces, would nearly fill the cluster. `which`: the bytes that are free."""
     if wanted_bytes > free_bytes * FULLEST:
         wanted, free = size_text(int(wanted_bytes)), size_text(free_bytes)
-        text = f"the images would fill {wanted} of the {free} that are free on the cluster"
+        text = f"the images would fill {wanted} of the {free} that {which}"
         yield refusal.problem(text, place=name, remedy=refusal.way_out, exit=Exit.REFUSED)
 
 
@@ -213,6 +218,24 @@ def pool_spread(copies: int | None, pieces: tuple[int, int] | None, writes: Writ
         return Spread({"osds": Share(whole / k, None, writes)}, f"pieces of data and code, {whole}/{k} and more")
     why = f"{copies} copies and more" if copies is not None else "the number of copies is the cluster's own"
     return Spread({"osds": Share(None if copies is None else float(copies), None, writes)}, why)
+
+
+def mapped_devices(
+    images: Iterable[tuple[str, str]], nodes: Iterable[str | None], each_bytes: int, missing: Refusal
+) -> dict[str, list[str]]:
+    """Return the devices of images, given by name and full name, after a look at their sizes.
+
+    Raises ProblemError: `missing` for one that is not mapped, `read-back` for one of another size.
+    """
+    found = []
+    for (image, shown), node in zip(images, nodes, strict=True):
+        if node is None:
+            raise fail(missing, f"image {shown} is not mapped", place=image, remedy=missing.way_out, exit=Exit.BUILD_FAILED)
+        if size_bytes(node) != each_bytes:
+            wrong = Difference(f"size of {node}", each_bytes, size_bytes(node))
+            raise mismatch("the image", image, [wrong], "Somebody else has changed it.")
+        found.append(node)
+    return {"devices": found}
 
 
 def await_mapped(nodes: Callable[[], Sequence[str | None]], name: str, missing: Refusal) -> list[str]:

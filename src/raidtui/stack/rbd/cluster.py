@@ -54,6 +54,13 @@ _REFUSED: Final = ("error connecting to the cluster", "couldn't connect to the c
 _DENIED: Final = ("EACCES", "EPERM", "access denied", "Operation not permitted", "Permission denied")
 
 
+def require_cluster(dump: Any, fsid: str, name: str, what: str) -> None:
+    """Raise ProblemError (`rbd-other-cluster`) if a map is not that of the recorded cluster. `what`: `the pool is`."""
+    if dump["fsid"] != fsid:
+        text = f"{what} on cluster {fsid}, and the configuration leads to {dump['fsid']}"
+        raise fail(OTHER_CLUSTER, text, place=name, remedy=OTHER_CLUSTER.way_out)
+
+
 def argv_of(tool: str, cluster: Cluster, *words: str) -> Argv:
     """Return a command of `ceph` or `rbd` for this cluster."""
     return (tool, *cluster.words, *words)

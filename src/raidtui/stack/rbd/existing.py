@@ -15,17 +15,17 @@ import msgspec
 
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
-from raidtui.model.units import size_text
 from raidtui.stack.action import Outcome
-from raidtui.stack.clusters import DEADLINE_S, FULLEST, MIB, Notes, left_behind, refused
+from raidtui.stack.clusters import DEADLINE_S, LATE_S, MIB, Notes, left_behind, refused, too_large
 from raidtui.stack.context import Context
 from raidtui.stack.rbd import plan
-from raidtui.stack.rbd.cluster import OTHER_CLUSTER, ask, run
+from raidtui.stack.rbd.cluster import ask, require_cluster, run
 from raidtui.stack.rbd.health import troubles
 from raidtui.stack.rbd.images import built_by_address, infos
-from raidtui.stack.rbd.pool import EXISTS, FOREIGN, LATE_S, TOO_LARGE, await_rest, await_unwatched, described, numbers_of
+from raidtui.stack.rbd.pool import EXISTS, FOREIGN, TOO_LARGE, await_rest, await_unwatched, described, numbers_of
 from raidtui.stack.rbd.spec import Image, RbdImages
 
+DEFAULT_OBJECT_BYTES: Final = 4 * MIB
 REMOVED_PER_S: Final = 20
 """Objects of an image that the slowest cluster removes in a second."""
 _OTHER_RUNS: Final = re.compile(r"rt[a-z0-9]{8}[a-z]{1,2}-\d+")
@@ -128,7 +128,7 @@ def no_room(images: RbdImages, dump: Any, df: Any) -> Iterator[Problem]:
     if found is None:
         return
     wanted = images.size_bytes * len(images.images)
-    objects = -(-wanted // (images.object_bytes or 4 * MIB))
+    objects = -(-wanted // (images.object_bytes or DEFAULT_OBJECT_BYTES))
     for what, most, used, more in (
         ("bytes", pool["quota_max_bytes"], found["stored"], wanted),
         ("objects", pool["quota_max_objects"], found["objects"], objects),
@@ -136,9 +136,7 @@ def no_room(images: RbdImages, dump: Any, df: Any) -> Iterator[Problem]:
         if most and used + more > most:
             text = f"pool {name} has {used} of at most {most} {what}, and the images may take {more} more"
             yield QUOTA.problem(text, place=name, remedy=QUOTA.way_out, exit=Exit.REFUSED)
-    if wanted > (free := found["max_avail"]) * FULLEST:
-        text = f"the images would fill {size_text(wanted)} of the {size_text(free)} that pool {name} can take"
-        yield TOO_LARGE.problem(text, place=name, remedy=TOO_LARGE.way_out, exit=Exit.REFUSED)
+    yield from too_large(name, wanted, found["max_avail"], TOO_LARGE, f"pool {name} can take")
 
 
 def taken(images: RbdImages, there: list[str]) -> Iterator[Problem]:
@@ -202,9 +200,7 @@ def take(context: Context, images: RbdImages) -> Outcome:
 def _removed(images: RbdImages, record: Record) -> Iterator[Argv]:
     """Remove what is there, and yield the commands."""
     dump = ask("ceph", images.cluster, "osd", "dump")
-    if dump["fsid"] != record.fsid:
-        text = f"the images are on cluster {record.fsid}, and the configuration leads to {dump['fsid']}"
-        raise fail(OTHER_CLUSTER, text, place=images.name, remedy=OTHER_CLUSTER.way_out)
+    require_cluster(dump, record.fsid, images.name, "the images are")
     if numbers_of(dump).get(images.pool) != record.pools[images.pool]:
         return  # somebody deleted the pool, and the images with it
     unrecorded = [one for one in images.images if one.name not in record.ids]
@@ -235,7 +231,7 @@ def _id_of(images: RbdImages, image: Image) -> str | None:
 
 def _remove(images: RbdImages, image: Image, *, missing_ok: bool = False) -> Argv:
     argv = plan.remove_image_argv(images, image)
-    objects = images.size_bytes / (images.object_bytes or 4 * MIB)
+    objects = images.size_bytes / (images.object_bytes or DEFAULT_OBJECT_BYTES)
     try:
         run(argv, DEADLINE_S + objects / REMOVED_PER_S)
     except ProblemError as error:

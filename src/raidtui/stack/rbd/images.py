@@ -18,9 +18,9 @@ from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.stack.action import Outcome
 from raidtui.stack.calls import TOOL_FAILED
-from raidtui.stack.clusters import DEADLINE_S, await_mapped, left_behind
+from raidtui.stack.clusters import DEADLINE_S, await_mapped, left_behind, mapped_devices
 from raidtui.stack.context import Context
-from raidtui.stack.exports import NODE_TIMEOUT_S, await_unused, load_modules, problems_of, size_bytes
+from raidtui.stack.exports import NODE_TIMEOUT_S, await_unused, load_modules, problems_of
 from raidtui.stack.rbd import plan
 from raidtui.stack.rbd.cluster import argv_of, ask, run
 from raidtui.stack.rbd.pool import await_rest
@@ -166,17 +166,10 @@ def verify(context: Context, images: RbdImages) -> Outcome:
     return Outcome("done", {"images": found, "rbd_cache": str(images.cache).lower()})
 
 
-def _mapped(images: RbdImages) -> dict[str, Any]:
+def _mapped(images: RbdImages) -> dict[str, list[str]]:
     """Return the devices with their sizes. Raises ProblemError (`rbd-not-mapped`, `read-back`)."""
-    found = nodes(images)
-    for image, node in zip(images.images, found, strict=True):
-        if node is None:
-            raise fail(NOT_MAPPED, f"image {images.spec_of(image)} is not mapped", place=image.name,
-                       remedy=NOT_MAPPED.way_out, exit=Exit.BUILD_FAILED)  # fmt: skip
-        if size_bytes(node) != images.size_bytes:
-            wrong = Difference(f"size of {node}", images.size_bytes, size_bytes(node))
-            raise mismatch("the image", image.name, [wrong], "Somebody else has changed it.")
-    return {"devices": found}
+    named = ((image.name, images.spec_of(image)) for image in images.images)
+    return mapped_devices(named, nodes(images), images.size_bytes, NOT_MAPPED)
 
 
 def disconnect(context: Context, images: RbdImages) -> Outcome:

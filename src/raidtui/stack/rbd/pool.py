@@ -16,18 +16,16 @@ from raidtui.base.text import plural
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.stack.action import Outcome
-from raidtui.stack.clusters import Notes, left_behind, refused, too_few, too_large
+from raidtui.stack.clusters import LATE_S, Notes, left_behind, refused, too_few, too_large
 from raidtui.stack.context import Context
 from raidtui.stack.rbd import plan
-from raidtui.stack.rbd.cluster import OTHER_CLUSTER, ask, run
+from raidtui.stack.rbd.cluster import ask, require_cluster, run
 from raidtui.stack.rbd.health import NOT_CLEAN, troubles
 from raidtui.stack.rbd.spec import Cluster, RbdPool
 from raidtui.stack.read_back import Difference, mismatch
 
 CLEAN_PATIENCE_S: Final = 300.0
 """Time in which the placement groups of a new pool have to become active+clean."""
-LATE_S: Final = 5.0
-"""Time in which the monitors may still do what a killed command asked for."""
 USERS_PATIENCE_S: Final = 60.0
 """Time in which other clients have to go away: one that was killed counts for 30 s longer."""
 
@@ -276,9 +274,7 @@ def remove(context: Context, pool: RbdPool) -> Outcome:
 def _dump_at_rest(pool: RbdPool, record: Record) -> Any:
     """Return the map of the cluster; a command that was killed may be done a moment later."""
     dump = ask("ceph", pool.cluster, "osd", "dump")
-    if dump["fsid"] != record.fsid:
-        text = f"the pool is on cluster {record.fsid}, and the configuration leads to {dump['fsid']}"
-        raise fail(OTHER_CLUSTER, text, place=pool.name, remedy=OTHER_CLUSTER.way_out)
+    require_cluster(dump, record.fsid, pool.name, "the pool is")
     if record.made:
         return dump
     time.sleep(LATE_S)

@@ -11,11 +11,11 @@ from typing import Any, Final
 import msgspec
 
 from raidtui.model.plan import Argv
-from raidtui.model.problem import ProblemError, fail
+from raidtui.model.problem import ProblemError
 from raidtui.stack.action import Outcome
 from raidtui.stack.clusters import Notes, left_behind
 from raidtui.stack.context import Context
-from raidtui.stack.rbd.cluster import OTHER_CLUSTER, argv_of, ask, run
+from raidtui.stack.rbd.cluster import argv_of, ask, require_cluster, run
 from raidtui.stack.rbd.spec import RbdScrubs
 
 FLAGS: Final = ("noscrub", "nodeep-scrub")
@@ -60,9 +60,7 @@ def release(context: Context, scrubs: RbdScrubs) -> Outcome:
         return Outcome("nothing to do")
     try:
         dump = ask("ceph", scrubs.cluster, "osd", "dump")
-        if dump["fsid"] != record.fsid:
-            text = f"scrubs are held on cluster {record.fsid}, and the configuration leads to {dump['fsid']}"
-            raise fail(OTHER_CLUSTER, text, place=scrubs.name, remedy=OTHER_CLUSTER.way_out)
+        require_cluster(dump, record.fsid, scrubs.name, "scrubs are held")
         commands = tuple(argv for argv in argvs(scrubs, "unset") if argv[-1] in record.flags)
         for argv in commands:
             run(argv)

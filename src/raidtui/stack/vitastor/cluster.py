@@ -86,10 +86,10 @@ def run(argv: Argv, deadline_s: float = DEADLINE_S) -> proc.Finished:
     return said.ran
 
 
-def ask(cluster: VitastorCluster, verb: str, *words: str, tool: str = CLI) -> Any:
+def ask(cluster: VitastorCluster, verb: str, *words: str, tool: str = CLI, deadline_s: float = DEADLINE_S) -> Any:
     """Return what a command prints as JSON. Raises ProblemError as `run`."""
     argv = (*argv_of(cluster, verb, *words, tool=tool), "--json")
-    return parsed(argv, run(argv))
+    return parsed(argv, run(argv, deadline_s))
 
 
 def number(value: Any) -> float:

@@ -15,13 +15,13 @@ from typing import Any, Final
 from raidtui.base import proc
 from raidtui.inventory.udev import wait_for_udev
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
 from raidtui.model.refusals import FIO_ENGINE_VERSION
 from raidtui.stack.action import Outcome
 from raidtui.stack.calls import TOOL_FAILED
-from raidtui.stack.clusters import DEADLINE_S, await_mapped, left_behind
+from raidtui.stack.clusters import DEADLINE_S, await_mapped, left_behind, mapped_devices
 from raidtui.stack.context import Context
-from raidtui.stack.exports import NODE_TIMEOUT_S, await_unused, problems_of, size_bytes
+from raidtui.stack.exports import NODE_TIMEOUT_S, await_unused, problems_of
 from raidtui.stack.read_back import Difference, mismatch
 from raidtui.stack.teardown import until_gone
 from raidtui.stack.vitastor import plan
@@ -113,7 +113,7 @@ def verify(context: Context, images: VitastorImages) -> Outcome:
     ]  # fmt: skip
     if wrong:
         raise mismatch("the image", images.name, wrong, "This version of Vitastor made something else.")
-    return Outcome("done", {"images": found, **(_devices(images) if images.through == "nbd" else {})})
+    return Outcome("done", {"images": found, **(_mapped(images) if images.through == "nbd" else {})})
 
 
 def connect(context: Context, images: VitastorImages) -> Outcome:
@@ -135,17 +135,9 @@ def connect(context: Context, images: VitastorImages) -> Outcome:
     return Outcome("created", {"devices": found}, tuple(commands))
 
 
-def _devices(images: VitastorImages) -> dict[str, Any]:
+def _mapped(images: VitastorImages) -> dict[str, list[str]]:
     """Return the devices with their sizes. Raises ProblemError (`vitastor-not-mapped`, `read-back`)."""
-    found = nodes(images)
-    for image, node in zip(images.images, found, strict=True):
-        if node is None:
-            raise fail(NOT_MAPPED, f"image {image} is not mapped", place=image, remedy=NOT_MAPPED.way_out,
-                       exit=Exit.BUILD_FAILED)  # fmt: skip
-        if size_bytes(node) != images.size_bytes:
-            wrong = Difference(f"size of {node}", images.size_bytes, size_bytes(node))
-            raise mismatch("the image", image, [wrong], "Somebody else has changed it.")
-    return {"devices": found}
+    return mapped_devices(zip(images.images, images.images, strict=True), nodes(images), images.size_bytes, NOT_MAPPED)
 
 
 def disconnect(context: Context, images: VitastorImages) -> Outcome:
@@ -184,7 +176,7 @@ def disconnect(context: Context, images: VitastorImages) -> Outcome:
 
 
 def health(context: Context, images: VitastorImages) -> tuple[str, ...]:
-    return problems_of(lambda: _devices(images))
+    return problems_of(lambda: _mapped(images))
 
 
 def daemons(context: Context, images: VitastorImages) -> Mapping[str, int]:

@@ -17,7 +17,7 @@ import msgspec
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.stack.action import Outcome
-from raidtui.stack.clusters import Notes, left_behind, refused, too_few, too_large
+from raidtui.stack.clusters import LATE_S, Notes, left_behind, refused, too_few, too_large
 from raidtui.stack.context import Context
 from raidtui.stack.read_back import Difference, mismatch
 from raidtui.stack.vitastor import plan
@@ -27,8 +27,6 @@ from raidtui.stack.vitastor.spec import VitastorPool
 
 ACTIVE_PATIENCE_S: Final = 300.0
 """Time in which a new pool has to become active; `create-pool --wait` gives up after some seconds."""
-LATE_S: Final = 5.0
-"""Time in which a killed command may still be done."""
 REMOVE_DEADLINE_S: Final = 1800.0
 """Time in which the data of an image has to be deleted."""
 
